@@ -67,7 +67,8 @@ func (c *checker) checkField(l *audit.Life, i int, ch audit.Change) {
 	}
 	rights := c.rightsTo(l, v)
 	may := slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return c.initiates(l, v, w) && (!rights.less || rights.include(ch.Path)) })
-	if may || states[i-1].putsBack(ch) || c.isCovered(l, v) || c.excused(v.By, l) {
+	filled, _ := states[i-1].filledIn(c.rulesOf(l).Ever(v.Kind, from, to), v, []audit.Change{ch})
+	if may || len(filled) > 0 || states[i-1].putsBack(ch) || c.isCovered(l, v) || c.excused(v.By, l) {
 		return
 	}
 	c.findf(Hasty, v.By.Received, l, nil, "%s by %s", ch, v.By)

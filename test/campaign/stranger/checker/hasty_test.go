@@ -115,6 +115,26 @@ func TestHasty(t *testing.T) {
 			s.job()
 			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"suspend": true}))
 		}, want: []Promise{Hasty}},
+		"a controller that may carry it out fills in how long it stays": {tell: func(s *story) {
+			s.job()
+			s.write(controller, audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 5}))
+			s.write(controller, audit.VerbCreate, pods, "batch-a", map[string]any{"metadata": s.owned("Job", "batch"), "spec": template("job:1")["spec"]})
+			s.remove(controller, pods, "batch-a")
+		}},
+		"a controller changes how long it stays": {tell: func(s *story) {
+			s.job()
+			s.write("alice", audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 5}))
+			s.write(controller, audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 6}))
+		}, want: []Promise{Hasty}},
+		"another controller fills in how long it stays": {tell: func(s *story) {
+			s.job()
+			s.write(deploymentController, audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 5}))
+		}, want: []Promise{Hasty}},
+		"a controller fills in how long what has ended stays": {tell: func(s *story) {
+			s.job()
+			s.ends(controller, "PodFailurePolicy")
+			s.write(controller, audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 5}))
+		}, want: []Promise{Hasty}},
 		"a stranger has more of it at once": {tell: func(s *story) {
 			s.job()
 			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 7}))

@@ -18,6 +18,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -236,7 +237,12 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		s.accept(changes)
 		s.cause(ever, v, changes)
 	default:
-		s.withhold(governing, pieces(ever, changes))
+		filled, others := before.filledIn(ever, v, pieces(ever, changes))
+		if len(filled) > 0 {
+			s.accept(filled)
+			s.cause(ever, v, filled)
+		}
+		s.withhold(governing, others)
 	}
 	s.refresh(v.Object)
 	if settled(v) && c.isReport(v) {
@@ -249,6 +255,25 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 	}
 	return s
 }
+
+// filledIn divides changes into those by which a controller that a policy names fills in what a new object does not
+// have, as many do before they do anything else, and others. What is withheld is not filled in.
+func (s *state) filledIn(ever []*policylog.Policy, v *audit.Version, changes []audit.Change) (filled, others []audit.Change) {
+	may := s.initializing && !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
+		return !strings.HasPrefix(w.User, serviceAccounts) || !policylog.Knows(ever, w, false)
+	})
+	for _, ch := range changes {
+		if may && ch.Verb == audit.Inserts && !slices.ContainsFunc(s.held, func(h held) bool { return audit.Related(h.path, ch.Path) }) {
+			filled = append(filled, ch)
+		} else {
+			others = append(others, ch)
+		}
+	}
+	return filled, others
+}
+
+// serviceAccounts begin the names of the users that controllers act as.
+const serviceAccounts = "system:serviceaccount:"
 
 // finish ends what is withheld of a Job that has ended, which makes nothing any more: no report comes after that. It
 // can still be deleted.
