@@ -30,6 +30,8 @@ import (
 type cause struct {
 	initiator string
 	trace     []v1alpha1.TraceHop
+	// begins is true where the chain begins with the requester.
+	begins bool
 }
 
 // step is an act of a holder of which the cause is asked for: one of its changes, for the
@@ -162,7 +164,7 @@ func (in *Input) CausedByDeletion(v Verdict) *v1alpha1.Deletion {
 
 // start begins a chain with the requester; its first hop is the holder itself.
 func (in *Input) start() cause {
-	return cause{initiator: in.Requester.Username}
+	return cause{initiator: in.Requester.Username, begins: true}
 }
 
 // startFrom begins a chain with the requester whose first hop says what let the
@@ -176,7 +178,7 @@ func (in *Input) startFrom(reason Reason) cause {
 	if reason == ReasonBreakGlass {
 		first.Attestations = map[string]string{BreakGlassAttestation: in.BreakGlass}
 	}
-	return cause{initiator: in.Requester.Username, trace: []v1alpha1.TraceHop{first}}
+	return cause{initiator: in.Requester.Username, trace: []v1alpha1.TraceHop{first}, begins: true}
 }
 
 // BreakGlassAttestation is what the first hop of a chain attests that began with

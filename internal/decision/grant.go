@@ -111,7 +111,7 @@ func DeletionTrace(in *Input, v Verdict) (initiator string, trace []v1alpha1.Tra
 // object is the cause of what its controllers do until it has settled (D9).
 func (in *Input) grantCreation(v Verdict) Grant {
 	o := in.chainOfHolder(Create, v)
-	trace := append(slices.Clone(o.trace), in.hop(v1alpha1.FieldCreated, nil))
+	trace := append(slices.Clone(o.trace), in.hop(v1alpha1.FieldCreated, in.attesting(o, nil)))
 	grant := Grant{Triggered: true}
 	sections := 0
 	for _, p := range in.OwnPolicies {
@@ -240,7 +240,7 @@ func (g *granter) change(ctx context.Context, c change.Change, byAct bool) []tri
 // of the rule hold.
 func (g *granter) earn(ctx context.Context, t *triggered, c change.Change) {
 	if t.caused = t.caused && g.permits(ctx, t.policy, t.Rule, c); t.caused {
-		trace := append(slices.Clone(t.cause.trace), g.hop(shortened(t.field), g.capture(t.Capture)))
+		trace := append(slices.Clone(t.cause.trace), g.hop(shortened(t.field), g.attesting(t.cause, g.capture(t.Capture))))
 		g.grant.add(g.grantsOf(t.Rule, t.cause.initiator, trace)...)
 	}
 }

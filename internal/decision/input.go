@@ -100,6 +100,9 @@ type Input struct {
 	// Leaves is true where an Update takes the child away from its parent: the reference goes, or
 	// says something else than who that is, or the labels are such that its controller lets go (D5).
 	Leaves bool
+	// Groups are those of the requester as whose member they may initiate on what a system
+	// takes for the child by its name; what the child begins attests them (D5).
+	Groups []string
 	// OwnPolicies are the policies in effect for the child as a holder.
 	OwnPolicies []*policy.Policy
 	// AncestorInitiator is true where the requester may initiate on an ancestor;

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -48,15 +49,85 @@ func (f *facts) attaches() bool {
 	if f.Adoption == nil {
 		return false
 	}
-	adopter := f.Adoption.Parent.Policies
-	kind := f.Child.GVK.GroupKind()
-	if !slices.ContainsFunc(adopter, func(p *policy.Policy) bool { return p.Bounds(kind) }) {
+	if !f.adopterCounts() {
 		return false
 	}
-	if f.adoptsForParent() && !f.taken {
+	if f.adoptsForParent() && !f.taken && (!f.composes() || f.mayCompose()) {
 		return false
 	}
 	return !f.mayAttach()
+}
+
+// adopterCounts reports whether the policies of the parent that the request gives the object
+// name it. A composite resource bounds by entries about the outside as well, which do not say
+// of which objects they are in the cluster.
+func (f *facts) adopterCounts() bool {
+	kind := f.Child.GVK.GroupKind()
+	return slices.ContainsFunc(f.Adoption.Parent.Policies, func(p *policy.Policy) bool {
+		return p.Bounds(kind) || f.composes() && slices.ContainsFunc(p.Entries(), policy.Entry.IsExternal)
+	})
+}
+
+// composes reports whether the parent that the request gives the object is a composite
+// resource. Crossplane takes what has the name that a Composition makes of what somebody wrote
+// into that, by one account for everybody, and writes into it what that says.
+func (f *facts) composes() bool {
+	return f.index.HasCategory(f.Adoption.Parent.GVK.GroupKind(), lineage.CategoryComposite)
+}
+
+// mayCompose reports whether Crossplane may take the object for the composite resource: what
+// has it do so was begun by somebody who may initiate on the object, or who began the object
+// itself; or the object was of that composite resource before. What one was doing when its
+// policy first took effect it finishes (D20).
+func (f *facts) mayCompose() bool {
+	known := f.knownChains()
+	if f.Adoption.Parent.Adopting || slices.ContainsFunc(known, f.isThroughAdopter) {
+		return true
+	}
+	return slices.ContainsFunc(f.Adopters(), func(who policy.Requester) bool {
+		return f.allowsAttaching(who) || slices.ContainsFunc(known, func(c knownChain) bool {
+			return c.trace[len(c.trace)-1].Field == v1alpha1.FieldCreated && c.initiator == who.Username
+		})
+	})
+}
+
+// knownChain is one that came to an object: who began it, the way from there, and when that was.
+type knownChain struct {
+	initiator string
+	trace     []v1alpha1.TraceHop
+	at        metav1.Time
+}
+
+// knownChains returns the chains that came to the object, from the ledger that it has since its
+// creation and from the history in its record, as far as that goes back.
+func (f *facts) knownChains() []knownChain {
+	var out []knownChain
+	for _, e := range f.Child.Ledger {
+		if e.IsCreation() {
+			out = append(out, knownChain{e.Initiator, e.Trace, f.since})
+		}
+	}
+	if f.record == nil || string(f.record.Spec.TargetRef.UID) != f.Child.UID {
+		return out
+	}
+	for _, e := range f.record.Status.History {
+		if len(e.Trace) > 0 && (e.Event == v1alpha1.EventGranted || e.Event == v1alpha1.EventConsumed) {
+			out = append(out, knownChain{e.Initiator, e.Trace, e.Time})
+		}
+	}
+	return out
+}
+
+// isThroughAdopter reports whether a chain came to the object through the parent that the
+// request gives it. A trace tells parents by their names: it is that one if it was there then.
+func (f *facts) isThroughAdopter(c knownChain) bool {
+	parent, last := f.Adoption.Parent, len(c.trace)-1
+	if last < 1 || f.adopterSince.After(c.at.Time) {
+		return false
+	}
+	hop := c.trace[last-1]
+	return hop.Kind == parent.GVK.Kind && hop.Name == parent.Name && (hop.Namespace == parent.Namespace ||
+		hop.Namespace == "" && parent.Namespace == f.Child.Namespace)
 }
 
 // adoptsForParent reports whether the requester acts for the parent that it gives the object:
@@ -82,10 +153,23 @@ func (r *request) takes(ref lineage.Ref) bool {
 
 // mayAttach reports whether each of the object's policies that say who may initiate lets
 // the requester.
-func (f *facts) mayAttach() bool {
+func (f *facts) mayAttach() bool { return f.allowsAttaching(f.Requester) }
+
+// allowsAttaching reports whether each of them lets somebody.
+func (f *facts) allowsAttaching(who policy.Requester) bool {
 	return !slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool {
-		return p.Action == v1alpha1.ActionDeny && p.HasInitiator() && !p.MayInitiate(f.Requester)
+		return p.Action == v1alpha1.ActionDeny && p.HasInitiator() && !p.MayInitiate(who)
 	})
+}
+
+// groupsBelow returns the groups of the requester that a chain attests which begins with the
+// object, where that is a claim or a composite resource.
+func (r *request) groupsBelow(index *policy.Index) []string {
+	kind := r.gvk.GroupKind()
+	if r.operation == decision.Delete || !index.HasCategory(kind, lineage.CategoryClaim) && !index.HasCategory(kind, lineage.CategoryComposite) {
+		return nil
+	}
+	return index.GroupsBelow(kind, r.requester)
 }
 
 // newClaim returns the claim that an update gives a composite resource that was free, where

@@ -274,6 +274,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	f.approveKey = ledger.AnnotationKey(r.current(), ledger.NameApprove)
 	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)
 
+	f.Groups = r.groupsBelow(f.index)
 	f.claim = r.newClaim(f.index)
 	f.leaving, f.entering = g.leaving(ctx, r, f), g.entering(ctx, r, f)
 	if err := g.gatherReferents(ctx, r, f, why); err != nil {

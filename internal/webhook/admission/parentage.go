@@ -21,6 +21,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -63,6 +64,8 @@ type parentage struct {
 	// are who may initiate on it, or above it, where there is one.
 	adopter           v1alpha1.TargetReference
 	adopterInitiators []string
+	// adopterSince and since are when that parent and the object were created.
+	adopterSince, since metav1.Time
 	// parentApproveKey is the annotation to approve changes of the parent with.
 	parentApproveKey string
 }

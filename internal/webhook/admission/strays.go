@@ -76,6 +76,7 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 		p.adoption = &decision.Adoption{Parent: adopter.bounds, Initiator: mayInitiateOn(index, adopter.chain, r.requester)}
 		p.taken = r.takes(ref)
 		p.adopter, p.adopterInitiators = adopter.parent, index.InitiatorsOf(adopter.chain)
+		p.adopterSince, p.since = adopter.parentObject.GetCreationTimestamp(), r.old.GetCreationTimestamp()
 	}
 	return p, nil
 }
