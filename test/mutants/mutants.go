@@ -1646,6 +1646,12 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
+		name:  "Crossplane takes what anybody names",
+		edits: []edit{{"internal/webhook/admission/attaching.go", "(!f.composes() || f.mayCompose())", "(!f.composes() || f.mayCompose() || true)"}},
+		ways:  []string{"composing somebody else's managed resource"},
+		cloud: true,
+	},
+	{
 		name:  "what is withheld of a claim is bookkeeping",
 		edits: []edit{{gather, " && (!f.claimed || !f.Parent.Withholds(c.Path))", ""}},
 		ways:  []string{"choosing a composition for somebody else's claim"},

@@ -26,6 +26,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -57,6 +58,8 @@ const (
 	bypassCeilingGroup = "bypassceiling.example.org"
 	// bypassClaimGroup is one whose composite resources say who may initiate on them.
 	bypassClaimGroup = "bypassclaim.example.org"
+	// bypassTakingGroup is one whose databases say which instance they are composed of.
+	bypassTakingGroup = "bypasstaking.example.org"
 	// ownLabel is on instances that nobody composes and that a policy of their own is for.
 	ownLabel = "example.org/own"
 )
@@ -162,6 +165,7 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 		closeGatesOf(ctx, bypassNamingGroup, namesInstances)
 		closeGatesOf(ctx, bypassCeilingGroup, limitedBy(`["Observe","Create","LateInitialize"]`))
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(chosenPolicy+"---"+selectedPolicy, "GROUP", bypassGroup))...)
+		closeGatesOf(ctx, bypassTakingGroup, takesInstances)
 		shared.offer(ctx, bypassClaimGroup)
 		shared.govern(ctx, "databases.yaml", bypassClaimGroup)
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(freePolicy, "GROUP", bypassClaimGroup))...)
@@ -206,15 +210,29 @@ func alone() []bypass { return slices.Concat(namingMeanwhile(), disowning(), cho
 
 // namesInstances makes a composition say what instances are named in the cloud.
 func namesInstances(object *unstructured.Unstructured) {
+	const name = `metadata.annotations[crossplane.io/external-name]`
+	copies(object, name, name)
+}
+
+// takesInstances makes a composition say what instances are named in the cluster.
+func takesInstances(object *unstructured.Unstructured) {
+	copies(object, `metadata.annotations[`+takesAnnotation+`]`, "metadata.name")
+}
+
+// takesAnnotation has the name of the instance of which a database is composed.
+const takesAnnotation = "example.org/takes"
+
+// copies makes a composition copy one field more into instances.
+func copies(object *unstructured.Unstructured, field, to string) {
 	if object.GetKind() != "Composition" {
 		return
 	}
-	const traits, name = `metadata.annotations[aws.example.org/traits]`, `metadata.annotations[crossplane.io/external-name]`
+	const traits = `metadata.annotations[aws.example.org/traits]`
 	raw, err := object.MarshalJSON()
 	Expect(err).NotTo(HaveOccurred())
 	from := fmt.Sprintf(`{"from":%q,"to":%q}`, traits, traits)
 	Expect(string(raw)).To(ContainSubstring(from))
-	Expect(object.UnmarshalJSON([]byte(strings.ReplaceAll(string(raw), from, from+fmt.Sprintf(`,{"from":%q,"to":%q}`, name, name))))).To(Succeed())
+	Expect(object.UnmarshalJSON([]byte(strings.ReplaceAll(string(raw), from, from+fmt.Sprintf(`,{"from":%q,"to":%q}`, field, to))))).To(Succeed())
 }
 
 // spec tries the bypass.
@@ -247,7 +265,7 @@ func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstan
 }
 
 func bypasses() []bypass {
-	return slices.Concat(namingOthers(), namingMeanwhile(), disowning(), callingOneselfAuthor(), ridingAlong(), claiming(), choosing(), choosingMeanwhile())
+	return slices.Concat(namingOthers(), namingMeanwhile(), disowning(), callingOneselfAuthor(), ridingAlong(), claiming(), composing(), choosing(), choosingMeanwhile())
 }
 
 // namingOthers returns ways to have alice change what somebody else has in the cloud.
@@ -455,6 +473,59 @@ func claiming() []bypass {
 
 			By("being asked to by who may")
 			Expect(alice.Patch(ctx, free.DeepCopy(), claimed, client.DryRunAll)).To(Succeed())
+		}},
+	}
+}
+
+// composing returns ways to have Crossplane take somebody else's instance for what one composes.
+func composing() []bypass {
+	return []bypass{
+		{"composing somebody else's managed resource", func(ctx context.Context, s *cloudScene) {
+			i := ownInstance(ctx, "own-taken")
+			composite := func(name, size string) *unstructured.Unstructured {
+				db := database(bypassTakingGroup, compositeKind, "", name, size)
+				db.SetAnnotations(map[string]string{takesAnnotation: i.instance.GetName()})
+				return db
+			}
+			owners := func(g Gomega) []metav1.OwnerReference {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
+				return i.instance.GetOwnerReferences()
+			}
+			audit := shared.WatchObjects(i.instance)
+			grabs := composite("grabs", "db.t3.nano")
+			Expect(s.rogue.Create(ctx, grabs)).To(Succeed())
+
+			By("having Crossplane try")
+			Eventually(ctx, func() []string { return audit.Refusals(crossplaneUser) }).
+				Should(ContainElement(ContainSubstring("giving RDSInstance own-taken the parent XDatabase grabs is for who may initiate on it")))
+			Consistently(ctx, func(g Gomega) { g.Expect(owners(g)).To(BeEmpty()) }).WithTimeout(poll + time.Second).Should(Succeed())
+			i.mutated(ctx, cloud.Create)
+
+			By("deleting it")
+			Expect(s.rogue.Delete(ctx, grabs)).To(Succeed())
+			shared.Gone(ctx, grabs)
+			shared.has(ctx, i.instance, medium)
+			i.mutated(ctx, cloud.Create)
+
+			By("composing it as who may")
+			alices := composite("alices", large)
+			Expect(i.by.Create(ctx, alices)).To(Succeed())
+			taken := func() {
+				GinkgoHelper()
+				Eventually(ctx, func(g Gomega) {
+					g.Expect(owners(g)).To(ConsistOf(And(HaveField("Name", "alices"), HaveField("Controller", HaveValue(BeTrue())))))
+				}).Should(Succeed())
+			}
+			taken()
+			Eventually(ctx, func(g Gomega) {
+				owners(g)
+				g.Expect(i.instance.Object["spec"]).To(HaveKeyWithValue("forProvider", HaveKeyWithValue("instanceClass", large)))
+			}).Should(Succeed())
+
+			By("having it taken again by what it was of, once that has settled")
+			shared.steady(ctx, &governed{database: alices, composite: alices, instance: i.instance})
+			Expect(i.by.Patch(ctx, i.instance.DeepCopy(), drop("/metadata/ownerReferences"))).To(Succeed())
+			taken()
 		}},
 	}
 }
