@@ -101,6 +101,14 @@ spec:
       mutations: [{jsonPath: spec.forProvider.engine}]
 `
 
+// takingPolicies are those of databases, by which the rogue may have composite resources of her own.
+func takingPolicies() string {
+	const composites = "kind: XDatabase}\n  failurePolicy: Fail\n  subjects:\n"
+	Expect(closingPolicies).To(ContainSubstring(composites))
+	return strings.ReplaceAll(closingPolicies, composites, composites+fmt.Sprintf(
+		"  - {kind: User, name: %s, mayInitiate: true}\n  - {kind: Group, name: platform-team, mayInitiate: true}\n", stage.MalloryName))
+}
+
 // chosenPolicy is for what says which composition a claim uses.
 const chosenPolicy = `
 metadata: {name: chosen.GROUP}
@@ -165,7 +173,8 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 		closeGatesOf(ctx, bypassNamingGroup, namesInstances)
 		closeGatesOf(ctx, bypassCeilingGroup, limitedBy(`["Observe","Create","LateInitialize"]`))
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(chosenPolicy+"---"+selectedPolicy, "GROUP", bypassGroup))...)
-		closeGatesOf(ctx, bypassTakingGroup, takesInstances)
+		shared.offer(ctx, bypassTakingGroup, takesInstances)
+		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(takingPolicies(), "GROUP", bypassTakingGroup))...)
 		shared.offer(ctx, bypassClaimGroup)
 		shared.govern(ctx, "databases.yaml", bypassClaimGroup)
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(freePolicy, "GROUP", bypassClaimGroup))...)
