@@ -1348,8 +1348,23 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a label makes seen what nobody saw",
-		edits: []edit{{unseen, "	if !first {\n		return time.Time{}, true", "	if first || !first {\n		return time.Time{}, true"}},
+		edits: []edit{{unseen, "case !first && now.After(until):", "case now.After(until):"}},
 		unit:  []string{"-run=TestTold", "./internal/controller/holder"},
+	},
+	{
+		name:  "what was let through before the first look is nobody's",
+		edits: []edit{{unseen, "if r.Baseline.IsExplained(v.obj.GetUID()) {", "if false {"}},
+		unit:  []string{"-run=TestExplainedBefore", "./internal/controller/holder"},
+	},
+	{
+		name:  "nobody says before the first look that all is explained",
+		edits: []edit{{"internal/webhook/admission/missed.go", "		g.Baseline.NoteExplained(r.old.GetUID())\n", ""}},
+		unit:  []string{"-run=TestMissed", "./internal/webhook/admission"},
+	},
+	{
+		name:  "custom resources are written in another version than they are stored",
+		edits: []edit{{"internal/storedversion/client.go", "return resource.StoredElsewhere()", "return discovery.StoredVersion{}, false && resource.GVK.Empty()"}},
+		unit:  []string{"./internal/storedversion"},
 	},
 	{
 		name:  "what is noted is approved meanwhile",
