@@ -102,11 +102,46 @@ func (st *Standing) unseen(marks []Mark) []Mark {
 	})
 }
 
+// Resumed compares an object, of which nobody has followed what became of it for a while, with what was
+// kept of it before. What was withheld then is so still, until it is approved or put back; what
+// differs elsewhere was changed meanwhile, and is approved as it is. Items of lists have moved
+// meanwhile, as far as anybody knows: of a list in which something was withheld all that differs is.
+//
+// Where nothing is known of what was approved, nobody can tell the two apart, and all is withheld.
+// A State of a later generation than the object has is another object's.
+func Resumed(s *State, o Object) *Standing {
+	st := &Standing{Object: o}
+	if s == nil || s.Generation > o.Generation && !s.Saw(o.Fields) {
+		return st
+	}
+	isUnknown, claims := st.recall(s), claimsOf(s.Withheld)
+	st.find(nil, claims)
+	st.keep(func(d Difference) bool {
+		return isUnknown || slices.ContainsFunc(claims, func(c claim) bool { return outsideLists(c.path).Overlaps(d.Path) })
+	})
+	return st.fitted()
+}
+
 // compare finds the differences from what a State has.
 func (st *Standing) compare(s *State, pending *Pending) {
+	o, isUnknown := &st.Object, st.recall(s)
+	served := o.Generation > 0 && o.Generation == s.Generation && !s.Saw(o.Fields)
+	st.find(pending.claimsAfter(s), claimsOf(s.Withheld))
+	st.keep(func(d Difference) bool {
+		if slices.ContainsFunc(pending.Cleared, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) }) {
+			return false
+		}
+		// Defaults do not change metadata.
+		return isUnknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata())
+	})
+}
+
+// recall takes the approved content from a State, and reports whether nothing is known of it.
+func (st *Standing) recall(s *State) (isUnknown bool) {
 	o, before := &st.Object, s.patterns()
 	st.patterns = both(before, o.Metadata)
-	now, isUnknown := st.all(), s.Unknown || !s.isOf(o)
+	now := st.all()
+	isUnknown = s.Unknown || !s.isOf(o)
 	switch {
 	case isUnknown:
 		st.content = unknown(now)
@@ -119,15 +154,7 @@ func (st *Standing) compare(s *State, pending *Pending) {
 		st.content = change.Merge(st.content, content(o.Fields, before), now, o.Schema, nil)
 	}
 	st.unseal(now)
-	served := o.Generation > 0 && o.Generation == s.Generation && !s.Saw(o.Fields)
-	st.find(pending.claimsAfter(s), claimsOf(s.Withheld))
-	st.keep(func(d Difference) bool {
-		if slices.ContainsFunc(pending.Cleared, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) }) {
-			return false
-		}
-		// Defaults do not change metadata.
-		return isUnknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata())
-	})
+	return isUnknown
 }
 
 // claimsAfter returns the claims of those who made what is withheld since a State was written.

@@ -204,6 +204,88 @@ func TestPoliciesThatComeAndGo(t *testing.T) {
 	})
 }
 
+// TestResumed shows an object that nobody followed after mallory had changed it from before to evil.
+func TestResumed(t *testing.T) {
+	const (
+		before  = `spec: {a: "1", b: "2", list: [{name: x, image: "1"}, {name: y, image: "1"}]}`
+		evil    = `spec: {a: evil, b: "2", list: [{name: x, image: "1"}, {name: y, image: "1"}]}`
+		inList  = `spec: {a: "1", b: "2", list: [{name: x, image: evil}, {name: y, image: "1"}]}`
+		inserts = `spec: {a: "1", b: "2", m: {c: evil}, list: [{name: x, image: "1"}, {name: y, image: "1"}]}`
+	)
+	for name, tc := range map[string]struct {
+		evil, found string
+		// generation of the object as it is found, 3 unless it says otherwise.
+		generation int64
+		version    string
+		triggers   []string
+		want       []string
+		approved   string
+	}{
+		"as it was": {evil: evil, found: evil, want: []string{"Mutate spec.a by mallory"}, approved: before},
+		"another field changed": {
+			evil: evil, found: `spec: {a: evil, b: "3", n: new}`,
+			want: []string{"Mutate spec.a by mallory"}, approved: `spec: {a: "1", b: "3", n: new}`,
+		},
+		"changed again": {evil: evil, found: `spec: {a: worse}`, want: []string{"Mutate spec.a by mallory"}, approved: `spec: {a: "1"}`},
+		"removed":       {evil: evil, found: `spec: {b: "2"}`, want: []string{"Delete spec.a by mallory"}, approved: `spec: {a: "1", b: "2"}`},
+		"removed with what it is in": {
+			evil: evil, found: `other: x`, want: []string{"Delete spec by mallory"},
+			approved: before + "\nother: x",
+		},
+		"put back":                        {evil: evil, found: before, approved: before},
+		"put back, and another one":       {evil: evil, found: `spec: {a: "1", b: "3"}`, approved: `spec: {a: "1", b: "3"}`},
+		"what was added, and more of it":  {evil: inserts, found: `spec: {b: "3", m: {c: evil, d: new}}`, want: []string{"Insert spec.m by mallory"}, approved: `spec: {b: "3"}`},
+		"what was added is taken out":     {evil: inserts, found: `spec: {b: "3"}`, approved: `spec: {b: "3"}`},
+		"no rule is about it":             {evil: evil, found: `spec: {a: evil, b: "3"}`, triggers: []string{"spec.b"}, want: []string{"(Mutate spec.a by mallory)"}, approved: `spec: {a: "1", b: "3"}`},
+		"in another version":              {evil: evil, found: `spec: {size: evil}`, version: "v2", want: []string{"Mutate spec by mallory"}},
+		"in another version, as it was":   {evil: evil, found: evil, version: "v2", want: []string{"Mutate spec.a by mallory"}, approved: before},
+		"of another object":               {evil: evil, found: `spec: {a: evil, b: "3"}`, generation: 1, approved: `spec: {a: evil, b: "3"}`},
+		"of another object that is alike": {evil: evil, found: evil, generation: 1, want: []string{"Mutate spec.a by mallory"}, approved: before},
+		"a list in which it moved on": {
+			evil: inList, found: `spec: {list: [{name: new, image: "1"}, {name: x, image: evil}, {name: y, image: "1"}]}`,
+			want: []string{"Insert spec.list[0] by mallory", "Mutate spec.list[1].image by "},
+		},
+		"a list in which it moved": {
+			evil: inList, found: `spec: {a: "3", list: [{name: y, image: "1"}, {name: x, image: evil}]}`,
+			want: []string{"Mutate spec.list by mallory"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHolder(t, object(t, before))
+			h.object.Version = "v1"
+			h.write("mallory", object(t, tc.evil), never, nil)
+			h.object.Fields, h.object.Generation = object(t, tc.found), 3
+			if tc.generation > 0 {
+				h.object.Generation = tc.generation
+			}
+			if tc.version != "" {
+				h.object.Version = tc.version
+			}
+			if tc.triggers != nil {
+				of := patterns(t, tc.triggers...)
+				h.object.Triggers, h.object.Concerns = triggers(of), nil
+			}
+			s, err := Decode(h.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // To do it again changes nothing.
+				st := Resumed(s, h.object)
+				if diff := cmp.Diff(tc.want, told(st)); diff != "" {
+					t.Errorf("differences (-want +got):\n%s", diff)
+				}
+				if tc.approved != "" {
+					if diff := sameContent(st, object(t, tc.approved)); diff != "" {
+						t.Errorf("Content() (-want +got):\n%s", diff)
+					}
+				}
+				h.store(st)
+				s = st.State()
+			}
+		})
+	}
+}
+
 func TestMetadataPatternsThatComeAndGo(t *testing.T) {
 	const (
 		before = `metadata: {labels: {a: x, b: w}, annotations: {c: v}}`
