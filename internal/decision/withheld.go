@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
@@ -48,6 +50,24 @@ func Concerns(policies []*policy.Policy) func(change.Path) bool {
 			return p.Action == v1alpha1.ActionDeny && p.HasRuleFor(path)
 		})
 	}
+}
+
+// Approvable returns a holder as its approved content is compared with, but for what a gate computes.
+// declared is the schema of its kind, and key that of digests.
+func Approvable(obj *unstructured.Unstructured, policies []*policy.Policy, declared change.Schema, key string) approved.Object {
+	o := approved.Object{
+		UID:        string(obj.GetUID()) + key,
+		Generation: obj.GetGeneration(),
+		Version:    obj.GetAPIVersion(),
+		Fields:     obj.Object,
+		Schema:     declared,
+		Triggers:   Withholds(policies, declared),
+		Concerns:   Concerns(policies),
+	}
+	for _, p := range policies {
+		o.Metadata = append(o.Metadata, p.TriggerMetadata()...)
+	}
+	return o
 }
 
 // Withheld returns what is withheld of a holder, as its ledger tells people: which fields,

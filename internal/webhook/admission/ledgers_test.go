@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
 )
 
@@ -117,4 +118,36 @@ func encodings(ledgers []ledger.Ledger) []string {
 		out = append(out, l.Encode())
 	}
 	return out
+}
+
+// TestMarksWithoutPolicy shows that a ledger goes on telling of what is withheld as long as the approved
+// content waits for a policy to come back.
+func TestMarksWithoutPolicy(t *testing.T) {
+	mark := held("spec.replicas", "")
+	told := ledger.Ledger{}.Merge(mark).Encode()
+	waiting := func(allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
+		return annotate(deployment(5, allowances...), approvedKey, "v1:state")
+	}
+	for name, tc := range map[string]struct {
+		user     string
+		old, new *unstructured.Unstructured
+		want     string
+	}{
+		"somebody's change":           {user: "mallory", old: waiting(mark), new: waiting(mark), want: told},
+		"somebody takes it off":       {user: "mallory", old: waiting(mark), new: deployment(5), want: told},
+		"somebody forges it":          {user: "mallory", old: waiting(), new: waiting(mark)},
+		"nothing waits":               {user: "mallory", old: deployment(5, mark), new: deployment(5, mark)},
+		"the operator writes it anew": {user: operatorUser, old: waiting(), new: waiting(mark), want: told},
+		"the operator takes it off":   {user: operatorUser, old: waiting(mark), new: deployment(5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{}, live: map[string]*unstructured.Unstructured{}}
+			mutator, _ := w.hooks(t, replicaSetPolicy)
+			resp := mutator.Handle(t.Context(), asking(t, tc.user, nil, tc.old, tc.new))
+			got := patched(t, tc.new, resp)[ledgerKey]
+			if got != tc.want {
+				t.Errorf("ledger %q, want %q", got, tc.want)
+			}
+		})
+	}
 }

@@ -67,23 +67,28 @@ func (g *Gatherer) parentStanding(ctx context.Context, parent *unstructured.Unst
 // approvable returns a holder as its approved content is compared with.
 func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy) approved.Object {
 	gvk := obj.GroupVersionKind()
-	declared := g.Kinds.Schema(gvk)
-	o := approved.Object{
-		UID:        string(obj.GetUID()) + g.DigestKey,
-		Generation: obj.GetGeneration(),
-		Version:    obj.GetAPIVersion(),
-		Fields:     obj.Object,
-		Schema:     declared,
-		Triggers:   decision.Withholds(policies, declared),
-		Concerns:   decision.Concerns(policies),
-	}
-	for _, p := range policies {
-		o.Metadata = append(o.Metadata, p.TriggerMetadata()...)
-	}
+	o := decision.Approvable(obj, policies, g.Kinds.Schema(gvk), g.DigestKey)
 	if driver, _, ok := g.Gates.Gate(ctx, gvk); ok {
 		o.Ignores = driver.IsSwitch
 	}
 	return o
+}
+
+// marksWithoutPolicy returns the withheld changes that the ledger of an object goes on telling of while
+// no policy is in effect for it. Its approved content stays as it is then, and the marks with it.
+func (r *request) marksWithoutPolicy(f *facts) ledger.Ledger {
+	if r.old == nil || f.Child.Standing != nil {
+		return nil
+	}
+	from, has := r.old, f.stored
+	if f.Operator && r.new != nil {
+		from = r.new
+		has, _ = r.ledgerAsked() // One that cannot be read tells of nothing.
+	}
+	if ledger.Annotation(from, ledger.NameApproved) == "" {
+		return nil
+	}
+	return has.Without(isAllowance)
 }
 
 // approvedText returns the annotation that the object gets: that of before the request where
