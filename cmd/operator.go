@@ -352,7 +352,10 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Rights: &access.Reviews{Client: o.GetClient(), Clock: o.clock},
 	}
 	policies := &policycontroller.Reconciler{
-		Adoption:  policycontroller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Writer: o.writer, Clock: o.clock},
+		Adoption: policycontroller.Adoption{
+			Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Schemas: o.kinds, DigestKey: o.digestKey,
+			Writer: o.writer, Clock: o.clock,
+		},
 		Client:    o.GetClient(),
 		Catalog:   o.catalog,
 		Kinds:     o.kinds,

@@ -278,3 +278,35 @@ func TestParentOf(t *testing.T) {
 		})
 	}
 }
+
+// TestDropLedger shows that what a ledger tells of withheld changes outlasts that the rest of it is dropped.
+func TestDropLedger(t *testing.T) {
+	scaled := ledger.NewEntry(v1alpha1.Allowance{Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: 1})
+	mark := ledger.NewEntry(v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Generation: 2})
+	used := func(entries ...ledger.Entry) []v1alpha1.ConsumedAllowance { return UsedUp(nil, entries) }
+	for name, tc := range map[string]struct {
+		before            []v1alpha1.ConsumedAllowance
+		entries, withheld ledger.Ledger
+		want              []v1alpha1.ConsumedAllowance
+	}{
+		"a forged one":                        {entries: ledger.Ledger{scaled, mark}, want: used(scaled, mark)},
+		"something is withheld still":         {entries: ledger.Ledger{scaled}, withheld: ledger.Ledger{mark}, want: used(scaled)},
+		"something was dropped that tells so": {before: used(mark, scaled), entries: ledger.Ledger{scaled}, withheld: ledger.Ledger{mark}, want: used(scaled)},
+		"nothing of it was anybody's":         {withheld: ledger.Ledger{mark}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := recordNamed(v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Consumed: tc.before})
+			store, ref := storing(t, rec), rec.Spec.TargetRef
+			if err := store.DropLedger(t.Context(), ref, "raw", tc.entries, tc.withheld); err != nil {
+				t.Fatalf("DropLedger(): %v", err)
+			}
+			got, err := store.Live(t.Context(), ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got.Status.Consumed); diff != "" || got.Status.RawLedger != "raw" {
+				t.Errorf("ledger %q, used up (-want +got):\n%s", got.Status.RawLedger, diff)
+			}
+		})
+	}
+}

@@ -223,18 +223,23 @@ func (s *Store) SetAdopting(ctx context.Context, ref v1alpha1.TargetReference, p
 	})
 }
 
-// DropLedger makes what an object's ledger says now count for nothing, in a
-// record that it creates where there is none: it was there before any policy was
-// in effect for the object, so that nobody knows who wrote it (D10). The text is
-// kept.
-func (s *Store) DropLedger(ctx context.Context, ref v1alpha1.TargetReference, raw string, entries ledger.Ledger) error {
+// DropLedger makes entries of an object's ledger count for nothing from now on, in a
+// record that it creates where there is none: they were there before any policy was
+// in effect for the object, so that nobody knows who wrote them (D10). The text is
+// kept. What the ledger tells of withheld changes that are withheld still stays, whatever
+// was dropped before.
+func (s *Store) DropLedger(ctx context.Context, ref v1alpha1.TargetReference, raw string, entries, withheld ledger.Ledger) error {
 	return s.Update(ctx, ref, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
 		changed := status.RawLedger != Raw(raw)
 		status.RawLedger = Raw(raw)
 		// The same ledger can have been dropped before, and have been written again
 		// while there was no policy.
 		before := len(status.Consumed)
+		status.Consumed = slices.DeleteFunc(status.Consumed, func(c v1alpha1.ConsumedAllowance) bool {
+			return slices.ContainsFunc(withheld, func(e ledger.Entry) bool { return e.ID() == c.ID })
+		})
+		kept := len(status.Consumed)
 		status.Consumed = UsedUp(status.Consumed, entries)
-		return changed || len(status.Consumed) > before
+		return changed || kept < before || len(status.Consumed) > kept
 	})
 }

@@ -22,19 +22,22 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/approved"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
@@ -67,8 +70,15 @@ type AdoptionRecords interface {
 	SetAdopting(ctx context.Context, target v1alpha1.TargetReference, parent *types.UID) error
 	// Live returns the record of an object as the API server has it, nil for none.
 	Live(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error)
-	// DropLedger makes a ledger from before any policy count for nothing.
-	DropLedger(ctx context.Context, target v1alpha1.TargetReference, raw string, entries ledger.Ledger) error
+	// DropLedger makes entries of a ledger from before any policy count for nothing, but for what tells
+	// of withheld changes that are withheld still.
+	DropLedger(ctx context.Context, target v1alpha1.TargetReference, raw string, entries, withheld ledger.Ledger) error
+}
+
+// Schemas knows what is declared about kinds.
+type Schemas interface {
+	// Schema returns the schema of a kind, nil where nothing is known of it.
+	Schema(kind schema.GroupVersionKind) change.Schema
 }
 
 // Adoption finds and records the holders that are in the middle of something when
@@ -81,7 +91,11 @@ type Adoption struct {
 	Namespaces ancestry.Namespaces
 	// Records say which of them are adopting.
 	Records AdoptionRecords
-	// Writer takes approved content off them that is not theirs any more.
+	// Schemas tell the items of their lists apart; nil where nothing is known of any kind.
+	Schemas Schemas
+	// DigestKey keys the digests of what is withheld of them.
+	DigestKey string
+	// Writer brings up to date what they say is withheld.
 	Writer client.Writer
 	// Clock tells the time.
 	Clock clock.PassiveClock
@@ -92,15 +106,20 @@ type newcomer struct {
 	target v1alpha1.TargetReference
 	// parent is the uid of its parent, empty where it has none, and nil where nobody knows.
 	parent *types.UID
-	// midway is true where it is in the middle of something.
+	// policies are those in effect for it.
+	policies []*policy.Policy
+	// midway is true where it is in the middle of something, and nothing of it is withheld.
 	midway bool
-	// raw is the ledger that it has already, with its entries: nobody knows who
-	// wrote it (D10).
+	// raw is the ledger that it has already, with its entries that count for nothing, as nobody
+	// knows who wrote them (D10).
 	raw     string
 	entries ledger.Ledger
-	// outdated is the key of the annotation with approved content where the object has
-	// changed since, while no policy was in effect for it; empty where there is none.
-	outdated string
+	// withheld are those that tell of changes that are withheld still.
+	withheld ledger.Ledger
+	// outdated are annotations that do not say what is withheld now, by their keys, with what they
+	// are to say, nil for nothing: the object was changed while no policy was in effect for it.
+	outdated map[string]any
+	version  string
 	gvk      schema.GroupVersionKind
 }
 
@@ -116,32 +135,34 @@ func (a *Adoption) adopt(ctx context.Context, before, after *policy.Index, chang
 		}
 		newcomers = slices.DeleteFunc(newcomers, func(n newcomer) bool {
 			known, ok := recorded[n.target.UID]
-			return ok && (known.midway || !n.midway) && (known.raw == n.raw || n.raw == "") && n.outdated == ""
+			return ok && (known.midway || !n.midway) && (known.raw == n.raw || n.raw == "") && n.outdated == nil
 		})
 		if len(newcomers) == 0 {
 			return recorded, nil
 		}
 		writers, ctx := errgroup.WithContext(ctx)
 		writers.SetLimit(adoptionWriters)
-		for _, n := range newcomers {
-			recorded[n.target.UID] = n
-			writers.Go(func() error { return a.record(ctx, n) })
+		for i := range newcomers {
+			writers.Go(func() error { return a.record(ctx, &newcomers[i]) })
 		}
 		if err := writers.Wait(); err != nil {
 			return nil, err
+		}
+		for _, n := range newcomers {
+			recorded[n.target.UID] = n
 		}
 	}
 	return recorded, nil
 }
 
-func (a *Adoption) record(ctx context.Context, n newcomer) error {
-	if n.outdated != "" {
-		if err := a.drop(ctx, n); err != nil {
+func (a *Adoption) record(ctx context.Context, n *newcomer) error {
+	if n.outdated != nil {
+		if err := a.mend(ctx, n); err != nil {
 			return err
 		}
 	}
 	if n.raw != "" {
-		if err := a.Records.DropLedger(ctx, n.target, n.raw, n.entries); err != nil {
+		if err := a.Records.DropLedger(ctx, n.target, n.raw, n.entries, n.withheld); err != nil {
 			return fmt.Errorf("dropping the ledger that %s %s had before any policy: %w", n.target.Kind, record.Key(n.target), err)
 		}
 	}
@@ -153,11 +174,45 @@ func (a *Adoption) record(ctx context.Context, n newcomer) error {
 	return nil
 }
 
-// drop takes approved content off an object that is from before the policy: what has
-// become of the object since, while no policy was in effect for it, is approved.
-func (a *Adoption) drop(ctx context.Context, n newcomer) error {
+// mend has an object say what is withheld of it. Whatever else became of it since, while no policy
+// was in effect for it, is approved. Where the object is newer than the cache, n becomes what
+// the policies find now.
+func (a *Adoption) mend(ctx context.Context, n *newcomer) error {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		err := a.write(ctx, n)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		live, getErr := a.Holders.Live(ctx, n.gvk, types.NamespacedName{Namespace: n.target.Namespace, Name: n.target.Name})
+		if getErr != nil {
+			return getErr
+		}
+		if live.GetUID() != n.target.UID {
+			return nil
+		}
+		parent := n.parent
+		*n = a.arriving(ctx, live, n.policies)
+		n.parent = parent
+		if n.outdated == nil {
+			return nil
+		}
+		return err
+	})
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+		// Others do not let it be written. More of it is withheld than has to be, until somebody approves it.
+		logf.FromContext(ctx).Error(err, "Cannot have an object say what of it is withheld since before its policy", "kind", n.target.Kind, "object", record.Key(n.target))
+		return nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("having %s %s say what of it is withheld since before the policy: %w", n.target.Kind, record.Key(n.target), err)
+	}
+	return nil
+}
+
+// write writes the outdated annotations of an object, if it is as it was looked at.
+func (a *Adoption) write(ctx context.Context, n *newcomer) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": n.target.UID, "annotations": map[string]any{n.outdated: nil},
+		"uid": n.target.UID, "resourceVersion": n.version, "annotations": n.outdated,
 	}})
 	if err != nil {
 		return err
@@ -166,11 +221,7 @@ func (a *Adoption) drop(ctx context.Context, n newcomer) error {
 	obj.SetGroupVersionKind(n.gvk)
 	obj.SetNamespace(n.target.Namespace)
 	obj.SetName(n.target.Name)
-	err = a.Writer.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch))
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("taking the approved content off %s %s that it had before any policy: %w", n.target.Kind, record.Key(n.target), err)
-	}
-	return nil
+	return a.Writer.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch))
 }
 
 // newcomers returns the holders for which a policy of after is in effect, and none of
@@ -187,7 +238,7 @@ func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, c
 			if len(policies) == 0 || len(a.inEffect(ctx, before, obj)) > 0 {
 				continue
 			}
-			if n := arriving(ctx, obj, policies, a.Clock.Now()); n.midway || n.raw != "" || n.outdated != "" {
+			if n := a.arriving(ctx, obj, policies); n.midway || n.raw != "" || n.outdated != nil {
 				if parent, known := ancestry.ParentUID(ctx, a.Holders, after, obj); known {
 					n.parent = &parent
 				}
@@ -204,23 +255,62 @@ func (a *Adoption) inEffect(ctx context.Context, index *policy.Index, obj *unstr
 }
 
 // arriving returns an object as the policies find it that first take effect for it.
-func arriving(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) newcomer {
+func (a *Adoption) arriving(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy) newcomer {
 	prefix := ledger.AnnotationPrefix(obj)
-	raw := obj.GetAnnotations()[prefix+"allowances"]
+	raw := obj.GetAnnotations()[prefix+ledger.NameAllowances]
 	// A ledger that cannot be read counts as empty everywhere (D4).
 	entries, _ := ledger.Decode(raw)
+	st, text := a.resumed(obj, policies)
+	withheld := decision.Withheld(st)
 	n := newcomer{
-		target:  record.TargetOf(obj),
-		midway:  lifecycle.Midway(ctx, obj, policies, now),
-		raw:     raw,
-		entries: entries,
-		gvk:     obj.GroupVersionKind(),
+		target:   record.TargetOf(obj),
+		policies: policies,
+		midway:   len(withheld) == 0 && lifecycle.Midway(ctx, obj, policies, a.Clock.Now()),
+		raw:      raw,
+		entries:  entries.Without(func(e ledger.Entry) bool { return isIn(withheld, e) }),
+		withheld: withheld,
+		gvk:      obj.GroupVersionKind(),
+		version:  obj.GetResourceVersion(),
 	}
-	// One that cannot be read tells of nothing that was withheld.
-	if state, err := approved.Decode(obj.GetAnnotations()[prefix+"approved"]); err != nil || state != nil && !state.Saw(obj.Object) {
-		n.outdated = prefix + "approved"
+	said := entries.Without(func(e ledger.Entry) bool { return !e.IsWithheld() })
+	if text != obj.GetAnnotations()[prefix+ledger.NameApproved] || !slices.EqualFunc(said, withheld, isSame) {
+		told := entries.Without(ledger.Entry.IsWithheld).Merge(withheld.Allowances()...)
+		n.outdated = map[string]any{prefix + ledger.NameApproved: orNothing(text), prefix + ledger.NameAllowances: orNothing(told.Encode())}
 	}
 	return n
+}
+
+// resumed compares an object with its approved content from before the policies, and returns the
+// text that this is to be kept as. Content that cannot be read tells of nothing that was withheld.
+func (a *Adoption) resumed(obj *unstructured.Unstructured, policies []*policy.Policy) (*approved.Standing, string) {
+	text := ledger.Annotation(obj, ledger.NameApproved)
+	state, err := approved.Decode(text)
+	if state == nil || err != nil {
+		return nil, ""
+	}
+	var declared change.Schema
+	if a.Schemas != nil {
+		declared = a.Schemas.Schema(obj.GroupVersionKind())
+	}
+	st := approved.Resumed(state, decision.Approvable(obj, policies, declared, a.DigestKey))
+	if state.Saw(obj.Object) {
+		return st, text
+	}
+	return st, st.State().Encode(st.Object.UID)
+}
+
+func isIn(l ledger.Ledger, e ledger.Entry) bool {
+	return slices.ContainsFunc(l, func(other ledger.Entry) bool { return isSame(e, other) })
+}
+
+func isSame(a, b ledger.Entry) bool { return a.ID() == b.ID() }
+
+// orNothing returns a text for a merge patch, in which no text is null.
+func orNothing(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 // related returns the kinds that policies are for and that a policy for kind can

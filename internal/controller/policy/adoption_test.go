@@ -18,22 +18,28 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/controllertest"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
@@ -61,7 +67,7 @@ func (a *adoptedTargets) SetAdopting(_ context.Context, target v1alpha1.TargetRe
 	return nil
 }
 
-func (a *adoptedTargets) DropLedger(_ context.Context, target v1alpha1.TargetReference, _ string, entries ledger.Ledger) error {
+func (a *adoptedTargets) DropLedger(_ context.Context, target v1alpha1.TargetReference, _ string, entries, _ ledger.Ledger) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(entries) > 0 {
@@ -102,12 +108,164 @@ func TestArriving(t *testing.T) {
 		"unreadable ledger": {obj: unreadable, midway: true, raw: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := arriving(t.Context(), tc.obj, nil, time.Now())
+			got := (&Adoption{Clock: clock.RealClock{}}).arriving(t.Context(), tc.obj, nil)
 			if got.midway != tc.midway || len(got.entries) != tc.entries || (got.raw != "") != tc.raw {
 				t.Errorf("midway %t, %d entries, raw %q; want %t, %d, any: %t", got.midway, len(got.entries), got.raw, tc.midway, tc.entries, tc.raw)
 			}
 		})
 	}
+}
+
+// withholding returns a Deployment with so many replicas that mallory asked for, of which 1 was approved,
+// as the webhook stored it, after something was done to it with no policy.
+func withholding(t *testing.T, policies []*policy.Policy, do func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	t.Helper()
+	obj := controllertest.Workload("Deployment", "web")
+	obj.SetResourceVersion("7")
+	before := decision.Approvable(obj, policies, nil, "key")
+	after := decision.Approvable(controllertest.Unsettled(obj.DeepCopy()), policies, nil, "key")
+	after.Fields["spec"] = map[string]any{"replicas": int64(9)}
+	uncaused := change.Find(before.Fields, after.Fields, change.Options{})
+	st := approved.Now(nil, approved.Pending{}, before).After(approved.Request{New: after, User: "mallory", Uncaused: uncaused})
+	obj.Object = after.Fields
+	obj.SetAnnotations(map[string]string{
+		v1alpha1.AnnotationApproved:   st.State().Encode(st.Object.UID),
+		v1alpha1.AnnotationAllowances: decision.Withheld(st).Merge(v1alpha1.Allowance{Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: 1}).Encode(),
+	})
+	do(obj)
+	return obj
+}
+
+// patched takes patches, of which the first ones meet a newer object.
+type patched struct {
+	client.Client
+	conflicts int
+	patches   []string
+}
+
+func (p *patched) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	if p.conflicts--; p.conflicts >= 0 {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, obj.GetName(), errors.New("it is newer"))
+	}
+	data, err := patch.Data(obj)
+	p.patches = append(p.patches, string(data))
+	return err
+}
+
+// TestWithheldBefore shows what policies find of an object of which something was withheld when the last of
+// them went.
+func TestWithheldBefore(t *testing.T) {
+	policies := controllertest.Compiled(t, controllertest.Bounding(controllertest.Initiated(controllertest.PolicyFor("Deployment")), "apps", "replicasets"))
+	elsewhere := controllertest.PolicyFor("Deployment")
+	elsewhere.Spec.Rules = []v1alpha1.Rule{{Trigger: "spec.paused", Policies: []v1alpha1.PolicyEntry{controllertest.ChildEntry("apps", "replicasets", "Update")}}}
+	other := controllertest.Compiled(t, controllertest.Initiated(elsewhere))
+	set := func(field string, value any) func(*unstructured.Unstructured) {
+		return func(obj *unstructured.Unstructured) {
+			spec, _ := obj.Object["spec"].(map[string]any)
+			spec[field] = value
+			obj.SetGeneration(obj.GetGeneration() + 1)
+		}
+	}
+	for name, tc := range map[string]struct {
+		change   func(*unstructured.Unstructured)
+		policies []*policy.Policy
+		// withheld are the fields that are withheld still, and approved is what is approved of the spec,
+		// nil where nothing is kept of it.
+		withheld []string
+		approved map[string]any
+		midway   bool
+		// mended is true where the annotations have to be written.
+		mended bool
+	}{
+		"as it was": {change: func(*unstructured.Unstructured) {}, withheld: []string{"spec.replicas"}, approved: map[string]any{"replicas": int64(1)}},
+		"another field was changed": {
+			change: set("paused", true), withheld: []string{"spec.replicas"},
+			approved: map[string]any{"replicas": int64(1), "paused": true}, mended: true,
+		},
+		"it was changed again": {change: set("replicas", int64(8)), withheld: []string{"spec.replicas"}, approved: map[string]any{"replicas": int64(1)}, mended: true},
+		"it was put back":      {change: set("replicas", int64(1)), midway: true, mended: true},
+		"the marks were taken off": {
+			change:   func(obj *unstructured.Unstructured) { setAnnotation(obj, v1alpha1.AnnotationAllowances, "") },
+			withheld: []string{"spec.replicas"}, approved: map[string]any{"replicas": int64(1)}, mended: true,
+		},
+		"the approved content was taken off": {
+			change: func(obj *unstructured.Unstructured) { setAnnotation(obj, v1alpha1.AnnotationApproved, "") },
+			midway: true, mended: true,
+		},
+		"the approved content is broken": {
+			change: func(obj *unstructured.Unstructured) { setAnnotation(obj, v1alpha1.AnnotationApproved, "v1:broken") },
+			midway: true, mended: true,
+		},
+		"the policies have no rule about it": {
+			change: set("paused", true), policies: other, midway: true, mended: true,
+			approved: map[string]any{"replicas": int64(1), "paused": true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := withholding(t, policies, tc.change)
+			writer := &patched{conflicts: 1}
+			a := &Adoption{
+				Holders: controllertest.Holders{obj}, Records: &adoptedTargets{}, Writer: writer, DigestKey: "key",
+				Clock: clocktesting.NewFakePassiveClock(controllertest.Noon),
+			}
+			n := a.arriving(t.Context(), obj, orElse(tc.policies, policies))
+			if n.midway != tc.midway || (n.outdated != nil) != tc.mended {
+				t.Errorf("midway: %t, outdated: %v, want %t, any: %t", n.midway, n.outdated, tc.midway, tc.mended)
+			}
+			if err := a.record(t.Context(), &n); err != nil {
+				t.Fatalf("record(): %v", err)
+			}
+			if (len(writer.patches) == 1) != tc.mended {
+				t.Errorf("patches %q, want one: %t", writer.patches, tc.mended)
+			}
+			for _, e := range n.entries {
+				if slices.Contains(tc.withheld, e.Mutation) && e.IsWithheld() && n.outdated == nil {
+					t.Errorf("what tells of %s counts for nothing", e.Mutation)
+				}
+			}
+			for key, value := range n.outdated {
+				text, _ := value.(string)
+				setAnnotation(obj, key, text)
+			}
+			if again := a.arriving(t.Context(), obj, n.policies); again.outdated != nil {
+				t.Errorf("outdated when it was mended: %v", again.outdated)
+			}
+			var withheld []string
+			told, err := ledger.Decode(obj.GetAnnotations()[v1alpha1.AnnotationAllowances])
+			for _, e := range told {
+				if e.IsWithheld() {
+					withheld = append(withheld, e.Mutation)
+				}
+			}
+			if diff := cmp.Diff(tc.withheld, withheld); diff != "" || err != nil {
+				t.Errorf("withheld, as the ledger says, %v (-want +got):\n%s", err, diff)
+			}
+			state, err := approved.Decode(obj.GetAnnotations()[v1alpha1.AnnotationApproved])
+			if err != nil || (state == nil) != (tc.approved == nil) {
+				t.Fatalf("approved content %v, %v, want any: %t", state, err, tc.approved != nil)
+			}
+			if state != nil {
+				if diff := cmp.Diff(tc.approved, state.Content["spec"]); diff != "" {
+					t.Errorf("approved spec (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func orElse(a, b []*policy.Policy) []*policy.Policy {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func setAnnotation(obj *unstructured.Unstructured, key, value string) {
+	annotations := obj.GetAnnotations()
+	if annotations[key] = value; value == "" {
+		delete(annotations, key)
+	}
+	obj.SetAnnotations(annotations)
 }
 
 func TestRelated(t *testing.T) {

@@ -111,8 +111,8 @@ func (a *Adoption) adoptLate(ctx context.Context, to arrival, asked record.Momen
 		if live.GetUID() != n.target.UID || changed.Before(to.wantedAt) || !changed.Within(untilHeard, asked) {
 			continue
 		}
-		now := arriving(ctx, live, a.inEffect(ctx, to.after, live), a.Clock.Now())
-		if !now.midway || now.raw != known.raw || now.outdated != "" {
+		now := a.arriving(ctx, live, a.inEffect(ctx, to.after, live))
+		if !now.midway || now.raw != known.raw || now.outdated != nil {
 			continue
 		}
 		switch judged, err := a.isJudged(ctx, n.target, changed, asked); {
@@ -122,7 +122,7 @@ func (a *Adoption) adoptLate(ctx context.Context, to arrival, asked record.Momen
 			continue
 		}
 		now.parent, now.raw = n.parent, "" // A ledger that it has was dropped when adopt looked.
-		if err := a.record(ctx, now); err != nil {
+		if err := a.record(ctx, &now); err != nil {
 			return err
 		}
 		to.recorded[n.target.UID] = now
