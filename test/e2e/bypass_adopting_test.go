@@ -81,6 +81,41 @@ func adoptingStrays() []bypass {
 			refuse(s.rogue.try(ctx, pod.DeepCopy(), patch(`{"spec":{"activeDeadlineSeconds":1}}`)), "Pod "+pod.Name)
 			refuse(s.rogue.Delete(ctx, pod, client.DryRunAll), "Pod "+pod.Name)
 		}},
+		{"changing another field while the policy is away", func(ctx context.Context, _ *scene) {
+			owner, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters")
+			controller, thing := newThing(ctx, owner, map[string]any{"config": "good", "port": int64(80)})
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			shared.over(ctx, thing)
+			stranger.setThing(ctx, thing, `{"config":"evil"}`)
+			Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
+			shared.withholding(ctx, thing, "spec.config")
+
+			By("changing it with no policy")
+			policies := thingPolicies(thing.GroupVersionKind().Group)
+			Expect(shared.Delete(ctx, policies[0].DeepCopy())).To(Succeed())
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: controller.namespace, Name: thing.GetName()}}
+			Eventually(ctx, func() error {
+				return stranger.Patch(ctx, config.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"data":{"by":"mallory"}}`)), client.DryRunAll)
+			}).Should(Succeed(), "the policy is still in effect")
+			stranger.setThing(ctx, thing, `{"port":81}`)
+			shared.apply(ctx, policies...)
+			shared.withholding(ctx, thing, "spec.config")
+			Consistently(ctx, func(g Gomega) {
+				status := shared.record(ctx, g, thing).Status
+				g.Expect(status.WithheldCount).To(BeEquivalentTo(1), "its record says otherwise")
+				g.Expect(status.Active).To(ContainElement(And(HaveField("Mutation", "spec.config"), HaveField("Initiator", mallory))))
+				g.Expect(status.Adopting).To(BeFalse())
+			}).WithTimeout(quietMoment).Should(Succeed())
+
+			By("waiting for a change of somebody who may")
+			owner.setThing(ctx, thing, `{"port":82}`)
+			refuse(controller.reconcile(ctx, thing), "ConfigMap", "the change of spec.config by "+mallory+" is withheld")
+			Expect(shared.Get(ctx, client.ObjectKeyFromObject(config), config)).To(Succeed())
+			Expect(config.Data).To(HaveKeyWithValue("config", "good"))
+			Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(approve("*"))))).To(Succeed())
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			shared.withholdsNothing(ctx, thing)
+		}},
 	}
 }
 

@@ -840,6 +840,36 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},
 	},
 	{
+		name: "what was withheld is approved by what else was changed without a policy",
+		edits: []edit{{
+			"internal/controller/policy/adoption.go", "	if state == nil || err != nil {\n		return nil, \"\"",
+			"	if state == nil || err != nil || !state.Saw(obj.Object) {\n		return nil, \"\"",
+		}},
+		ways: []string{"changing another field while the policy is away"},
+	},
+	{
+		name:  "nobody is told of what was withheld before a policy came",
+		edits: []edit{{"internal/controller/policy/adoption.go", "return isIn(withheld, e) }", "return len(withheld) < 0 && isIn(withheld, e) }"}},
+		ways:  []string{"changing another field while the policy is away"},
+	},
+	{
+		name:  "what was withheld before a policy came is finished by who is midway",
+		edits: []edit{{"internal/controller/policy/adoption.go", "len(withheld) == 0 && lifecycle.Midway", "lifecycle.Midway"}},
+		unit:  []string{"-run=TestWithheldBefore", "./internal/controller/policy"},
+	},
+	{
+		name: "a list in which something was withheld is taken apart by its indices",
+		edits: []edit{{
+			"internal/approved/standing.go", "return outsideLists(c.path).Overlaps(d.Path)", "return c.path.Overlaps(d.Path)",
+		}},
+		unit: []string{"-run=TestResumed", "./internal/approved"},
+	},
+	{
+		name:  "the ledger forgets what is withheld while no policy is in effect",
+		edits: []edit{{"internal/webhook/admission/standing.go", "	return has.Without(isAllowance)", "	return has.Without(func(ledger.Entry) bool { return true })"}},
+		unit:  []string{"-run=TestMarksWithoutPolicy", "./internal/webhook/admission"},
+	},
+	{
 		name:  "the API server is told anew of what it knows",
 		edits: []edit{{"internal/controller/interception/controller.go", "before.generation == p.Generation", "before.generation > p.Generation"}},
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "keeps everything equal to what policies need"},
