@@ -221,7 +221,7 @@ func permitted(in *Input, judged judgement) (Verdict, bool) {
 	}
 	v.Allowed = true
 	v.Reason = judged.reason
-	if in.adoptsStray() {
+	if in.IsAdopted() && in.AdoptsWithoutCause() {
 		v.Reason = ReasonStray
 	}
 	return v, true

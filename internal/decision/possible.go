@@ -88,10 +88,10 @@ func mayAllow(p *policy.Policy, kind schema.GroupKind, act Act) bool {
 }
 
 // IsForOthers reports whether what could allow the acts is for others than the requester, who may not
-// use allowances of the parent.
+// use allowances of the parent. No section lets through what is done to a stray.
 func (in *Input) IsForOthers(acts []Act) bool {
 	return !in.MayExercise() && slices.ContainsFunc(acts, func(act Act) bool {
-		return !in.isInitializing(act) && !in.isMaintained(act, in.mayMaintain)
+		return in.IsStray() || !in.isInitializing(act) && !in.isMaintained(act, in.mayMaintain)
 	})
 }
 

@@ -73,10 +73,9 @@ func (in *Input) isAdoptionCaused() bool {
 	}
 }
 
-// adoptsStray reports whether it is the parent that bounds the request which adopts
-// the child without a cause.
-func (in *Input) adoptsStray() bool {
-	return in.Adoption != nil && in.Adoption.Parent.UID == in.Parent.UID && in.AdoptsWithoutCause()
+// IsAdopted reports whether the parent that bounds the request is one that the child gets by it.
+func (in *Input) IsAdopted() bool {
+	return in.Adoption != nil && in.Adoption.Parent.UID == in.Parent.UID
 }
 
 // IsStray reports whether the parent adopted the child without a cause, or does so by
@@ -85,8 +84,8 @@ func (in *Input) IsStray() bool {
 	if in.ParentState != ParentFound {
 		return false
 	}
-	if in.Adoption != nil && in.Adoption.Parent.UID == in.Parent.UID {
-		return in.adoptsStray() // What was before its adoption does not matter any more.
+	if in.IsAdopted() {
+		return in.AdoptsWithoutCause() // What was before its adoption does not matter any more.
 	}
 	return in.Parent.Strays.Has(in.Child.UID)
 }

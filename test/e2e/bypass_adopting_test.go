@@ -53,7 +53,7 @@ func adoptingStrays() []bypass {
 				g.Expect(d.Status.UpdatedReplicas).To(BeEquivalentTo(1))
 			}).Should(Succeed())
 			refuse(s.controller.try(ctx, stray, replicas(1)), "spec.replicas", "adopted it without a cause",
-				"kubectl annotate -n "+s.ns+" replicaset "+stray.Name+" replicaset.kausality.io/approve='*'")
+				"kubectl annotate -n "+s.ns+" replicaset "+stray.Name+" replicaset.kausality.io/approve='metadata.ownerReferences'")
 		}},
 		{"having a ReplicaSet adopt Pods", func(ctx context.Context, s *scene) {
 			audit := shared.watch(s.ns)

@@ -67,7 +67,7 @@ spec:
 	}{
 		"somebody with a parent of her own":                      {user: "mallory", denied: attaching},
 		"a service account of hers, where none is named":         {user: robot, denied: attaching},
-		"a service account of hers, where another one is":        {user: robot, subjects: exercises, denied: "without a cause"},
+		"a service account of hers, where another one is":        {user: robot, subjects: exercises, denied: "may not use"},
 		"the one that is named":                                  {user: named, subjects: exercises},
 		"any, where the controllers of the parent's kind select": {user: robot, selects: true},
 		"a person, where they do":                                {user: "mallory", selects: true, denied: attaching},

@@ -38,8 +38,12 @@ func denial(f *facts, v decision.Verdict) string {
 		return renameDenial(f, v)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of %s is not allowed by its parent %s (%s, AllowancePolicy %s), ",
-		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), f.parentText(), f.Parent.Phase(), strings.Join(names(v.Policies), ", "))
+	parent := "its parent"
+	if f.IsAdopted() {
+		parent = "the parent that it would get,"
+	}
+	fmt.Fprintf(&b, "%s of %s is not allowed by %s %s (%s, AllowancePolicy %s), ",
+		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), parent, f.parentText(), f.Parent.Phase(), strings.Join(names(v.Policies), ", "))
 	if vain := f.inVain(v); vain != nil {
 		fmt.Fprintf(&b, "%s. %s", vain.why, vain.remedy)
 	} else {
@@ -59,6 +63,8 @@ func (f *facts) allowing(v decision.Verdict) string {
 		return fmt.Sprintf("does not name it in %s, and so allows nothing", lineage.ResourceRefPath)
 	case f.Parent.Deleting:
 		return "is being deleted and allows only what spec.deleting of the policy says"
+	case f.IsAdopted() && f.IsStray():
+		return "would adopt it without a cause, so that no allowance covers it"
 	case f.IsStray():
 		return "adopted it without a cause, so that no allowance covers it"
 	case len(f.Parent.Surplus) > 0:
@@ -99,6 +105,9 @@ func (f *facts) remedy(v decision.Verdict) string {
 	if referents := f.HoldingBack(); len(referents) > 0 && len(v.Withheld) == 0 {
 		return approveReferent(referents[0])
 	}
+	if f.IsAdopted() && f.IsStray() {
+		return f.adoptionRemedy(v)
+	}
 	if strays := f.straysInTheWay(); len(strays) > 0 {
 		return f.strayRemedy(f.parentInitiators, f.approveKey, strays...)
 	}
@@ -113,9 +122,30 @@ func (f *facts) remedy(v decision.Verdict) string {
 		approveCommand(f.parent.Group, f.parent.Kind, f.Parent.Namespace, f.parentApproveKey, paths, f.parent.Name))
 }
 
-// straysInTheWay returns the names of the strays for which the request is denied.
+// adoptionRemedy says what helps whose request would make the object a stray, and does more than that.
+func (f *facts) adoptionRemedy(v decision.Verdict) string {
+	var out []string
+	if who := policy.InitiatorsIn(f.OwnPolicies); len(who) > 0 {
+		out = append(out, anyOf(who)+" may do it.")
+	}
+	isLineage := func(act decision.Act) bool { return act.Operation == decision.Update && lineage.IsLineage(act.Change.Path) }
+	switch {
+	case slices.ContainsFunc(v.Uncovered, isLineage):
+	case len(f.adopterInitiators) > 0:
+		out = append(out, fmt.Sprintf("The adoption alone passes, and %s may approve it; what is allowed of %s covers it then.", anyOf(f.adopterInitiators), f.parentText()))
+	default:
+		out = append(out, "The adoption alone passes.")
+	}
+	if len(out) == 0 && !f.carriesNoReason {
+		out = append(out, "It takes breaking the glass.")
+	}
+	return strings.Join(out, " ")
+}
+
+// straysInTheWay returns the names of the strays for which the request is denied. What the request
+// would make one is none yet, and nothing to delete.
 func (f *facts) straysInTheWay() []string {
-	if f.IsStray() {
+	if f.IsStray() && !f.IsAdopted() {
 		return []string{f.Child.Name}
 	}
 	return f.Parent.Surplus

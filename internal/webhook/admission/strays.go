@@ -218,7 +218,8 @@ func (f *facts) strayNotice(r *request) string {
 		f.strayRemedy(f.adopterInitiators, ledger.AnnotationKey(r.new, ledger.NameApprove), r.objectName()))
 }
 
-// strayRemedy says how objects of the child's kind cease to be strays.
+// strayRemedy says how objects of the child's kind cease to be strays. The command approves the adoption,
+// and nothing that is withheld of the object.
 func (f *facts) strayRemedy(initiators []string, key string, strays ...string) string {
 	kind := f.Child.GVK
 	remedy := fmt.Sprintf("Delete %s %s", kind.Kind, strings.Join(strays, ", "))
@@ -229,7 +230,7 @@ func (f *facts) strayRemedy(initiators []string, key string, strays ...string) s
 		return remedy + "."
 	}
 	return fmt.Sprintf("%s, or %s may approve it: %s.", remedy, anyOf(initiators),
-		approveCommand(kind.Group, kind.Kind, f.Child.Namespace, key, []string{v1alpha1.Any}, strays...))
+		approveCommand(kind.Group, kind.Kind, f.Child.Namespace, key, []string{ownersPath}, strays...))
 }
 
 // remembered is how long a stray is known that was noted here: the cache of records has

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -98,6 +99,61 @@ func TestAdoptionWithoutCauseIsNoted(t *testing.T) {
 			}
 			if posted := len(w.notices) > 0 && w.notices[0].Reason == eventrecorder.Stray; posted != (tt.stray != "") {
 				t.Errorf("notices: %+v", w.notices)
+			}
+		})
+	}
+}
+
+// What is refused has not happened: the denial tells nobody to delete what it calls a stray.
+func TestRefusedAdoptionIsNone(t *testing.T) {
+	initiated := replicaSetPolicy + `
+  subjects: [{kind: Group, name: replica-admins, mayInitiate: true}]
+`
+	tests := map[string]struct {
+		user     string
+		policies []string
+		after    *unstructured.Unstructured
+		want     string
+	}{
+		"by a stranger": {
+			user: "mallory", policies: []string{replicaSetPolicy}, after: replicaSet(3),
+			want: "adding metadata.ownerReferences[0] of ReplicaSet web-1 is not allowed by the parent that it would get, Deployment web (Steady, AllowancePolicy deployment), " +
+				"whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller. " +
+				"It is for these to let go of it, or to adopt it.",
+		},
+		"by a stranger, of an object that others may initiate on": {
+			user: "mallory", policies: []string{initiated}, after: replicaSet(3),
+			want: "adding metadata.ownerReferences[0] of ReplicaSet web-1 is not allowed by the parent that it would get, Deployment web (Steady, AllowancePolicy deployment), " +
+				"whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller, Group replica-admins. " +
+				"It is for these to let go of it, or to adopt it.",
+		},
+		"by the controller, which scales it as well": {
+			user: deployer, policies: []string{replicaSetPolicy}, after: counted(replicaSet(5)),
+			want: "changing spec.replicas of ReplicaSet web-1 is not allowed by the parent that it would get, Deployment web (Steady, AllowancePolicy deployment), " +
+				"which would adopt it without a cause, so that no allowance covers it. " +
+				"The adoption alone passes, and Group platform-team may approve it; what is allowed of Deployment web covers it then.",
+		},
+		"the same of an object that others may initiate on": {
+			user: deployer, policies: []string{initiated}, after: counted(replicaSet(5)),
+			want: "changing spec.replicas of ReplicaSet web-1 is not allowed by the parent that it would get, Deployment web (Steady, AllowancePolicy deployment), " +
+				"which would adopt it without a cause, so that no allowance covers it. Group replica-admins may do it. " +
+				"The adoption alone passes, and Group platform-team may approve it; what is allowed of Deployment web covers it then.",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := strayWorld()
+			_, validator := w.hooks(t, append([]string{deploymentPolicy}, tt.policies...)...)
+			resp := validator.Handle(t.Context(), asking(t, tt.user, nil, free(), tt.after))
+			if resp.Allowed {
+				t.Fatal("it is allowed")
+			}
+			got, _, _ := strings.Cut(resp.Result.Message, " Details: ")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("the denial (-want +got):\n%s", diff)
+			}
+			if len(w.strays()) > 0 {
+				t.Errorf("noted as strays: %v", w.strays())
 			}
 		})
 	}
