@@ -113,16 +113,19 @@ func InitiatorsIn(policies []*Policy) []string {
 func InitiatorsFor(policies []*Policy, paths ...string) []string {
 	var names []string
 	for _, p := range policies {
-		if slices.ContainsFunc(paths, p.isAbout) {
+		if p.IsAbout(paths...) {
 			names = append(names, p.Initiators()...)
 		}
 	}
 	return names
 }
 
-func (p *Policy) isAbout(text string) bool {
-	path, err := change.ParsePath(text)
-	return err == nil && p.HasRuleFor(path)
+// IsAbout reports whether the policy has a rule about one of the paths.
+func (p *Policy) IsAbout(paths ...string) bool {
+	return slices.ContainsFunc(paths, func(text string) bool {
+		path, err := change.ParsePath(text)
+		return err == nil && p.HasRuleFor(path)
+	})
 }
 
 // Retries reports whether the requester tries again what it is denied, and so waits for an

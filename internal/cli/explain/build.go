@@ -43,7 +43,7 @@ func build(s *sight) *Report {
 			Policies:   policiesFor(s),
 			Bounds:     self.bounds(),
 			Rules:      self.rules(),
-			Obstacles:  slices.Concat(self.obstacles(initiatorsOf(s.policies, s.chain)), waiting(s)),
+			Obstacles:  slices.Concat(self.obstacles(s.policies.InitiatorsAbove(s.chain)), waiting(s)),
 			Upgrades:   upgradesOf(s),
 			Initiators: names(self.Policies),
 		},
@@ -115,7 +115,7 @@ func asChild(s *sight) *Child {
 	c.Phase = parent.Phase()
 	c.Bound = parent.bound(kind)
 	c.Initiators = initiatorsOf(s.policies, chain)
-	c.Obstacles = parent.obstacles(c.Initiators)
+	c.Obstacles = parent.obstacles(s.policies.InitiatorsAbove(chain))
 	return c
 }
 

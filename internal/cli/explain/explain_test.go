@@ -437,21 +437,3 @@ func TestBoundHistory(t *testing.T) {
 		})
 	}
 }
-
-// Who may approve is who may initiate by the policy that is about the field.
-func TestApproversOf(t *testing.T) {
-	d := deployment(t)
-	d.obj.SetLabels(map[string]string{"tagged": "yes"})
-	s := see(t, d)
-	h := holderOf(s.obj, s.chain, s.policies)
-	for path, want := range map[string][]string{
-		"spec.replicas":        {"User bob"},
-		"spec.template.spec":   {"Group platform-team"},
-		"spec":                 {"Group platform-team", "User bob"},
-		"spec.minReadySeconds": {"whoever"},
-	} {
-		if diff := cmp.Diff(want, h.approversOf(path, []string{"whoever"})); diff != "" {
-			t.Errorf("approvers of %s (-want +got):\n%s", path, diff)
-		}
-	}
-}

@@ -31,9 +31,9 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// obstacles returns what keeps a holder from allowing more. initiators are who may
-// approve what is withheld and no rule of its own policies with initiators is about.
-func (h *holder) obstacles(initiators []string) []Obstacle {
+// obstacles returns what keeps a holder from allowing more. above are who may
+// initiate above it.
+func (h *holder) obstacles(above []string) []Obstacle {
 	out := []Obstacle{}
 	since := h.firstSeen()
 	ref := record.TargetOf(h.obj)
@@ -44,7 +44,7 @@ func (h *holder) obstacles(initiators []string) []Obstacle {
 			Message: fmt.Sprintf("the change of %s by %s: it stands, but nothing follows from it, and no allowance counts meanwhile",
 				e.Mutation, phrase.Author(e.Initiator)),
 			Command: phrase.Command("approve", ref, decision.Approvals([]v1alpha1.Allowance{e.Allowance})...),
-			By:      h.approversOf(e.Mutation, initiators),
+			By:      decision.Approvers(h.Policies, above, e.Mutation),
 		})
 	}
 	if h.OneSided {
@@ -63,15 +63,6 @@ func (h *holder) obstacles(initiators []string) []Obstacle {
 		}
 	}
 	return out
-}
-
-// approversOf returns who may approve a change of a path: the initiators of the policies with a rule
-// about it, or else those further up.
-func (h *holder) approversOf(text string, otherwise []string) []string {
-	if who := distinct(policy.InitiatorsFor(h.Policies, text)); len(who) > 0 {
-		return who
-	}
-	return otherwise
 }
 
 func (h *holder) firstSeen() map[string]*metav1.Time {

@@ -27,8 +27,8 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/controller/listing"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
-	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -139,9 +139,8 @@ func (v view) blockedMessage(d v1alpha1.Decision, withheld []string) string {
 		b.WriteString(".")
 	}
 	initiators := v.initiators()
-	if about := policy.InitiatorsFor(v.policies, withheld...); len(about) > 0 {
-		slices.Sort(about)
-		initiators = slices.Compact(about)
+	if about := decision.Approvers(v.policies, nil, withheld...); len(about) > 0 {
+		initiators = slices.Compact(slices.Sorted(slices.Values(about)))
 	}
 	if len(initiators) > 0 {
 		fmt.Fprintf(&b, " Who may initiate: %s.", strings.Join(initiators, ", "))

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	gatecrossplane "kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/ledger"
@@ -69,13 +70,26 @@ func denied(r *request, f *facts, v decision.Verdict) admission.Response {
 func refused(f *facts, grant decision.Grant) admission.Response {
 	paths := withheldPaths(grant.Withheld)
 	message := fmt.Sprintf("the change of %s of %s was refused: %s",
-		strings.Join(paths, ", "), objectText(f.Child.GVK.Kind, f.Child.Name), f.uncaused(grant.Problems))
-	if who := f.initiatorsOf(paths); len(who) > 0 && len(grant.Problems) == 0 {
-		message += "; " + anyOf(who) + " may"
+		strings.Join(paths, ", "), objectText(f.Child.GVK.Kind, f.Child.Name), f.uncaused(paths, grant.Problems))
+	if len(grant.Problems) == 0 {
+		message += f.whoMayInitiate(paths)
 	}
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{auditReason: "Refused", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
 	return resp
+}
+
+// whoMayInitiate says who may initiate a change of the paths, or have it made by changing what is above.
+func (f *facts) whoMayInitiate(paths []string) string {
+	who := f.approversOf(paths)
+	switch {
+	case len(who) == 0:
+		return ""
+	case decision.ApproversAbove(f.OwnPolicies, f.initiatorsAbove, paths...):
+		return "; " + anyOf(who) + " may have it made by changing what owns " + objectText(f.Child.GVK.Kind, f.Child.Name)
+	default:
+		return "; " + anyOf(who) + " may"
+	}
 }
 
 // auditAnnotations returns what the audit log of the API server keeps of a verdict.
@@ -127,8 +141,8 @@ func warnings(r *request, o *outcome) []string {
 
 // waiting returns what the requester is told whose change is not carried out as long as
 // another one is withheld.
-func (f *facts) waiting(grant decision.Grant) []string {
-	held := f.otherWithheld(grant)
+func (f *facts) waiting(grant decision.Grant, told ...string) []string {
+	held := slices.DeleteFunc(f.otherWithheld(grant), func(a v1alpha1.Allowance) bool { return slices.Contains(told, a.Mutation) })
 	if len(held) == 0 || len(grant.Allowances) == 0 {
 		return nil
 	}
@@ -173,15 +187,38 @@ func (r *request) ledgerWarnings(o *outcome) []string {
 				subject, strings.Join(a.since, ", ")))
 		case len(o.grant.Problems) > 0:
 			out = append(out, fmt.Sprintf("kausality: not all of %s is approved, as it does not meet %s", subject, problemsText(o.grant.Problems)))
+		case len(o.notApproved()) > 0:
+			out = append(out, fmt.Sprintf("kausality: the change of %s of %s stays withheld, as %s%s",
+				strings.Join(o.notApproved(), ", "), subject, o.mayNotInitiate(o.notApproved()), whoMayApprove(o.approversOf(o.notApproved()))))
 		case len(a.changes) > 0 && len(o.grant.Allowances) == 0 && !o.approves():
 			out = append(out, fmt.Sprintf("kausality: nothing of %s was approved: no rule that %s may initiate is about it", subject, o.Requester.Username))
 		case len(a.unknown) > 0:
 			out = append(out, fmt.Sprintf("kausality: not approved on %s, as they are no field paths: %s", subject, strings.Join(a.unknown, ", ")))
 		}
 		// The validating hook is not asked about what only approves.
-		out = append(out, o.waiting(o.grant)...)
+		out = append(out, o.waiting(o.grant, o.notApproved()...)...)
 	}
 	return out
+}
+
+// notApproved returns what the request asks to approve and is withheld all the same.
+func (o *outcome) notApproved() []string {
+	var out []string
+	for _, e := range decision.Withheld(o.grant.Standing) {
+		path, err := change.ParsePath(e.Mutation)
+		asked := func(c change.Change) bool { return err == nil && c.Path.Overlaps(path) }
+		if slices.ContainsFunc(o.approve.changes, asked) {
+			out = append(out, e.Mutation)
+		}
+	}
+	return out
+}
+
+func whoMayApprove(approvers []string) string {
+	if len(approvers) == 0 {
+		return ""
+	}
+	return whoMay(approvers) + " approve it"
 }
 
 func whoMay(initiators []string) string {

@@ -208,9 +208,7 @@ func refusedDelegation(r *request, d *delegation) admission.Response {
 		policies = names(d.verdict.Policies)
 	} else {
 		message += fmt.Sprintf("%s may not initiate a change of %s of %s", r.requester.Username, d.scale.scale.Path, target)
-		if who := d.facts.initiatorsOf([]string{d.scale.scale.Path}); len(who) > 0 {
-			message += "; " + anyOf(who) + " may"
-		}
+		message += d.facts.whoMayInitiate([]string{d.scale.scale.Path})
 	}
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{

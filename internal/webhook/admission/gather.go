@@ -221,8 +221,9 @@ type facts struct {
 	gate *gated
 	// stored is the object's ledger as its annotation had it.
 	stored ledger.Ledger
-	// leaving are the policies that the object must not leave by this request.
-	leaving []*policy.Policy
+	// left are the policies that the object would leave by this request, and leaving those of them that
+	// it must not.
+	left, leaving []*policy.Policy
 	// entering is true where it must not come under another one by this request.
 	entering bool
 	// claim is the one that the request gives a composite resource that was free.
@@ -250,8 +251,8 @@ type facts struct {
 	// initiators are who may initiate on the object, or above it, for messages;
 	// parentInitiators the same for its parent.
 	initiators, parentInitiators []string
-	// initiatorsAbove are who may initiate above the object.
-	initiatorsAbove []string
+	// initiatorsAbove are who may initiate above the object; initiatorsAboveParent the same for its parent.
+	initiatorsAbove, initiatorsAboveParent []string
 	// approveKey is the annotation to approve changes of the object with.
 	approveKey string
 }
@@ -270,7 +271,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	own = append(own, above.chain...)
 	f.OwnPolicies = f.index.InEffect(own)
 	f.initiators, f.initiatorsAbove = f.index.InitiatorsOf(own), f.index.InitiatorsAbove(own)
-	f.parentInitiators = f.index.InitiatorsOf(above.chain)
+	f.parentInitiators, f.initiatorsAboveParent = f.index.InitiatorsOf(above.chain), f.index.InitiatorsAbove(above.chain)
 	f.approveKey = ledger.AnnotationKey(r.current(), ledger.NameApprove)
 	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)
 

@@ -91,7 +91,8 @@ func (f *facts) byOthers(v decision.Verdict) string {
 	case len(f.parentInitiators) == 0:
 		out = append(out, "Nobody may initiate changes of "+f.parentText()+".")
 	case !slices.ContainsFunc(v.Uncovered, func(act decision.Act) bool { return !possible(act) }):
-		text := fmt.Sprintf("%s may have it done by changing %s", anyOf(f.allowers(v)), f.changedAbove())
+		who, where := f.allowers(v)
+		text := fmt.Sprintf("%s may have it done by changing %s", anyOf(who), where)
 		if len(v.Withheld)+len(f.HoldingBack()) > 0 {
 			text += ", once what is withheld is approved or taken back"
 		}
@@ -104,13 +105,4 @@ func (f *facts) byOthers(v decision.Verdict) string {
 		out = append(out, "It takes breaking the glass.")
 	}
 	return strings.Join(out, " ")
-}
-
-// changedAbove names what the parent's initiators change: the parent, or what it is made from where they
-// are initiators there.
-func (f *facts) changedAbove() string {
-	if len(policy.InitiatorsIn(f.Parent.Policies)) > 0 {
-		return f.parentText()
-	}
-	return "what owns " + f.parentText()
 }

@@ -37,6 +37,18 @@ const maintainsPods = `
     policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}]
 `
 
+// otherReplicaSetRules is a policy for ReplicaSets whose initiators cannot have Pods deleted.
+const otherReplicaSetRules = `
+metadata: {name: another}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: another-team, mayInitiate: true}]
+  rules:
+  - trigger: metadata.labels
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, mutations: [{jsonPath: spec.none}]}]
+`
+
 const ownPods = `
 metadata: {name: pod}
 spec:
@@ -46,7 +58,6 @@ spec:
   rules: [{trigger: spec.none}]
 `
 
-// What a denial advises helps who gets it.
 // otherRules is a policy for Deployments whose initiators cannot have ReplicaSets scaled.
 const otherRules = `
 metadata: {name: another}
@@ -63,6 +74,7 @@ spec:
       mutations: [{jsonPath: spec.paused}]
 `
 
+// What a denial advises helps who gets it.
 func TestDenialAdvises(t *testing.T) {
 	const (
 		replicaController = "system:serviceaccount:kube-system:replicaset-controller"
@@ -94,6 +106,16 @@ func TestDenialAdvises(t *testing.T) {
 		"the same, while something is withheld": {
 			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), above: withheld(), policies: []string{otherRules},
 			want: "which allows nothing while the change of spec.replicas by mallory is withheld. " + initiator + "'spec.replicas@c8b860bc0af6'.",
+		},
+		"whose allowance is missing, of a parent on which nobody may initiate": {
+			user: replicaController, before: pod(), policies: []string{replicaSetPolicy + replicaSets},
+			want: "which allows nothing now. Group platform-team may have it allowed by changing what owns ReplicaSet web-1, or approve what is already there: " +
+				"kubectl annotate -n default replicaset web-1 replicaset.kausality.io/approve='*'.",
+		},
+		"the same, where others initiate other things": {
+			user: replicaController, before: pod(), policies: []string{replicaSetPolicy + replicaSets, otherReplicaSetRules},
+			want: "which allows nothing now. Group platform-team may have it allowed by changing what owns ReplicaSet web-1, or approve what is already there: " +
+				"kubectl annotate -n default replicaset web-1 replicaset.kausality.io/approve='*'.",
 		},
 		"who may not use any, where others initiate other things": {
 			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), policies: []string{otherRules},

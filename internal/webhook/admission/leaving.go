@@ -41,14 +41,8 @@ func (g *Gatherer) leaving(ctx context.Context, r *request, f *facts) []*policy.
 		return nil
 	}
 	next := ancestry.Holder(ctx, g.Namespaces, r.new)
-	var out []*policy.Policy
-	for _, p := range f.OwnPolicies {
-		if p.Selects(next.Labels, next.NamespaceLabels) || f.letsGo(p) {
-			continue
-		}
-		out = append(out, p)
-	}
-	return out
+	f.left = slices.DeleteFunc(slices.Clone(f.OwnPolicies), func(p *policy.Policy) bool { return p.Selects(next.Labels, next.NamespaceLabels) })
+	return slices.DeleteFunc(slices.Clone(f.left), f.letsGo)
 }
 
 // letsGo reports whether the requester may have the object leave a policy.
@@ -57,29 +51,6 @@ func (f *facts) letsGo(p *policy.Policy) bool {
 		return f.AncestorInitiator
 	}
 	return p.MayInitiate(f.Requester)
-}
-
-// whoLetsGo says who may have the object leave the policies that it would leave: who may initiate by
-// one of them has no say about another.
-func (f *facts) whoLetsGo() string {
-	each := make([]string, 0, len(f.leaving))
-	for _, p := range f.leaving {
-		who := p.Initiators()
-		if !p.HasInitiator() {
-			who = f.initiatorsAbove
-		}
-		each = append(each, anyOf(who))
-	}
-	if different := slices.Compact(slices.Sorted(slices.Values(each))); len(different) == 1 {
-		if different[0] == "" {
-			return ""
-		}
-		return ": " + different[0]
-	}
-	for i, p := range f.leaving {
-		each[i] = p.Name + ": " + each[i]
-	}
-	return " by each of them (" + strings.Join(each, "; ") + ")"
 }
 
 // entering reports whether a change of labels would bring the object under a policy that
@@ -119,18 +90,49 @@ func (g *Gatherer) entering(ctx context.Context, r *request, f *facts) bool {
 func refusedEntering(f *facts) admission.Response {
 	message := fmt.Sprintf("by this change of its labels %s would come under another AllowancePolicy, and who may initiate there on it; that is for who may now",
 		objectText(f.Child.GVK.Kind, f.Child.Name))
-	if len(f.initiators) > 0 {
-		message += ": " + anyOf(f.initiators)
+	if who := f.whoMayEnter(); len(who) > 0 {
+		message += ": " + anyOf(who)
 	}
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{auditReason: "Entering", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
 	return resp
 }
 
+// whoMayLeave returns who may initiate by each of the policies that the object would leave, the requester's own
+// included: by one that names nobody, who may above the object.
+func (f *facts) whoMayLeave() []string {
+	var each [][]string
+	for _, p := range f.left {
+		who := p.Initiators()
+		if !p.HasInitiator() {
+			who = f.initiatorsAbove
+		}
+		each = append(each, who)
+	}
+	return decision.Together(each...)
+}
+
+// whoMayEnter returns who may initiate by each of the policies that say who may change the object now.
+func (f *facts) whoMayEnter() []string {
+	var each [][]string
+	for _, p := range f.OwnPolicies {
+		if p.HasInitiator() && p.Action == v1alpha1.ActionDeny {
+			each = append(each, p.Initiators())
+		}
+	}
+	if len(each) == 0 {
+		return f.initiatorsAbove
+	}
+	return decision.Together(each...)
+}
+
 // refusedLeaving answers a request by which an object would leave its policies.
 func refusedLeaving(f *facts) admission.Response {
-	message := fmt.Sprintf("by this change of its labels %s would leave AllowancePolicy %s, which is for who may initiate%s",
-		objectText(f.Child.GVK.Kind, f.Child.Name), strings.Join(names(f.leaving), ", "), f.whoLetsGo())
+	message := fmt.Sprintf("by this change of its labels %s would leave AllowancePolicy %s, which is for who may initiate",
+		objectText(f.Child.GVK.Kind, f.Child.Name), strings.Join(names(f.leaving), ", "))
+	if who := f.whoMayLeave(); len(who) > 0 {
+		message += ": " + anyOf(who)
+	}
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{auditReason: "Leaving", auditPolicies: strings.Join(names(f.leaving), ",")}
 	return resp

@@ -118,7 +118,12 @@ func (f *facts) remedy(v decision.Verdict) string {
 	if len(v.Withheld) > 0 {
 		paths = decision.Approvals(v.Withheld.Allowances())
 	}
-	return fmt.Sprintf("%s may allow it by changing %s, or approve what is already there: %s.", anyOf(f.allowers(v)), f.parentText(),
+	who, where := f.allowers(v)
+	do := "allow it"
+	if where != f.parentText() {
+		do = "have it allowed"
+	}
+	return fmt.Sprintf("%s may %s by changing %s, or approve what is already there: %s.", anyOf(who), do, where,
 		approveCommand(f.parent.Group, f.parent.Kind, f.Parent.Namespace, f.parentApproveKey, paths, f.parent.Name))
 }
 
@@ -128,7 +133,9 @@ func (f *facts) adoptionRemedy(v decision.Verdict) string {
 	if who := policy.InitiatorsIn(f.OwnPolicies); len(who) > 0 {
 		out = append(out, anyOf(who)+" may do it.")
 	}
-	isLineage := func(act decision.Act) bool { return act.Operation == decision.Update && lineage.IsLineage(act.Change.Path) }
+	isLineage := func(act decision.Act) bool {
+		return act.Operation == decision.Update && lineage.IsLineage(act.Change.Path)
+	}
 	switch {
 	case slices.ContainsFunc(v.Uncovered, isLineage):
 	case len(f.adopterInitiators) > 0:
@@ -179,8 +186,8 @@ func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decisio
 	paths := withheldPaths(withheld)
 	var b strings.Builder
 	fmt.Fprintf(&b, "kausality: the change of %s of %s is withheld: nothing follows from it, as %s",
-		strings.Join(paths, ", "), objectText(f.Child.GVK.Kind, f.Child.Name), f.uncaused(problems))
-	who := f.initiatorsOf(paths)
+		strings.Join(paths, ", "), objectText(f.Child.GVK.Kind, f.Child.Name), f.uncaused(paths, problems))
+	who := f.approversOf(paths)
 	if len(who) == 0 {
 		return b.String()
 	}
@@ -194,33 +201,47 @@ func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decisio
 }
 
 // uncaused says why a change has no cause.
-func (f *facts) uncaused(problems []decision.Problem) string {
+func (f *facts) uncaused(paths []string, problems []decision.Problem) string {
 	if len(problems) > 0 {
 		return "it does not meet " + problemsText(problems)
 	}
-	return f.Requester.Username + " may not initiate it"
+	return f.mayNotInitiate(paths)
 }
 
-// initiatorsOf returns who may initiate a change of the paths: the initiators of the
-// policies whose rules are about them, or else those further up.
-func (f *facts) initiatorsOf(paths []string) []string {
-	if who := policy.InitiatorsFor(f.OwnPolicies, paths...); len(who) > 0 {
-		return who
+// mayNotInitiate says that the requester may not initiate a change of the paths, or not by all policies that are
+// about it.
+func (f *facts) mayNotInitiate(paths []string) string {
+	what := "it"
+	if slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(f.Requester) && p.IsAbout(paths...) }) {
+		what = "all that follows from it"
 	}
-	return f.initiatorsAbove
+	return f.Requester.Username + " may not initiate " + what
 }
 
-// allowers returns who may have what is denied allowed by changing the parent: the initiators of those of its policies
-// whose rules are about that, or about what is withheld of the parent, or else those further up.
-func (f *facts) allowers(v decision.Verdict) []string {
-	who := f.InitiatorsFor(v.Uncovered)
-	if len(v.Withheld) > 0 {
-		who = policy.InitiatorsFor(f.Parent.Policies, withheldPaths(v.Withheld.Allowances())...)
+// approversOf returns who may approve a change of the paths.
+func (f *facts) approversOf(paths []string) []string {
+	return decision.Approvers(f.OwnPolicies, f.initiatorsAbove, paths...)
+}
+
+// allowers returns who may have what is denied allowed by changing something, and what that is: the parent, for the
+// initiators of those of its policies whose rules are about that, or about what is withheld of the parent; else what
+// owns it, for those further up.
+func (f *facts) allowers(v decision.Verdict) (who []string, where string) {
+	own := f.InitiatorsFor(v.Uncovered)
+	if paths := withheldPaths(v.Withheld.Allowances()); len(paths) > 0 {
+		own = decision.Approvers(f.Parent.Policies, f.initiatorsAboveParent, paths...)
+		if decision.ApproversAbove(f.Parent.Policies, f.initiatorsAboveParent, paths...) {
+			own = nil
+		}
 	}
-	if len(who) > 0 {
-		return who
+	switch {
+	case len(own) > 0:
+		return own, f.parentText()
+	case len(f.initiatorsAboveParent) > 0:
+		return f.initiatorsAboveParent, "what owns " + f.parentText()
+	default:
+		return f.parentInitiators, f.parentText()
 	}
-	return f.parentInitiators
 }
 
 // problemsText names conditions that did not hold.

@@ -117,6 +117,41 @@ func TestPrintedApprovalsWork(t *testing.T) {
 	}
 }
 
+// Where two policies are about a field, who may not approve it is not told to, nor to approve it again.
+func TestApproverOfOneRuleOnly(t *testing.T) {
+	const hers = `
+metadata: {name: hers}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Warn]
+  subjects: [{kind: User, name: mallory, mayInitiate: true}]
+  rules:
+  - trigger: spec.replicas
+    policies:
+    - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, mutations: [{jsonPath: spec.args}]}
+`
+	w := &world{}
+	mutator, validator := w.hooks(t, deploymentPolicy, hers)
+	before, after := deployment(3), deployment(5)
+	after.SetAnnotations(patched(t, after, mutator.Handle(t.Context(), asking(t, "mallory", nil, before, after))))
+	resp := validator.Handle(t.Context(), asking(t, "mallory", nil, before, after))
+	if len(resp.Warnings) == 0 || !strings.HasPrefix(resp.Warnings[0], "kausality: the change of spec.replicas of Deployment web is withheld: nothing follows from it, "+
+		"as mallory may not initiate all that follows from it; Group platform-team may approve it: ") {
+		t.Fatalf("warnings of the change: %q", resp.Warnings)
+	}
+	want := []string{"kausality: the change of spec.replicas of Deployment web stays withheld, as mallory may not initiate all that follows from it; Group platform-team may approve it"}
+	for _, text := range []string{"spec.replicas", "*"} {
+		resp = mutator.Handle(t.Context(), asking(t, "mallory", nil, after, annotate(after.DeepCopy(), "kausality.io/approve", text)))
+		if diff := cmp.Diff(want, resp.Warnings); diff != "" {
+			t.Errorf("warnings of approving %s (-want +got):\n%s", text, diff)
+		}
+	}
+	resp = mutator.Handle(t.Context(), asking(t, "alice", platformTeam, after, annotate(after.DeepCopy(), "kausality.io/approve", "spec.replicas")))
+	if len(resp.Warnings) > 0 {
+		t.Errorf("warnings of alice's approval: %q", resp.Warnings)
+	}
+}
+
 // Who somebody is, is up to whoever authenticates them.
 func TestMessagesAreVisible(t *testing.T) {
 	user := "mallory\n\x1b[2Kalice"

@@ -479,11 +479,11 @@ func TestLeaving(t *testing.T) {
 		"an initiator takes it out": {user: "alice", groups: platformTeam, tier: "test", want: true},
 		"a stranger takes it out of two": {
 			user: "mallory", tier: "test", others: []string{bobs},
-			says: "would leave AllowancePolicy bobs, deployment, which is for who may initiate by each of them (bobs: User bob; deployment: Group platform-team)",
+			says: "would leave AllowancePolicy bobs, deployment, which is for who may initiate: whoever is User bob as well as Group platform-team",
 		},
 		"an initiator takes it out of another one": {
 			user: "alice", groups: platformTeam, tier: "test", others: []string{bobs},
-			says: "would leave AllowancePolicy bobs, which is for who may initiate: User bob",
+			says: "would leave AllowancePolicy bobs, which is for who may initiate: whoever is User bob as well as Group platform-team",
 		},
 		"a stranger leaves it alone": {user: "mallory", tier: "prod", want: true},
 	} {
