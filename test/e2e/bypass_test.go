@@ -98,7 +98,7 @@ func (s *scene) rollingOut(ctx context.Context, name string) (*appsv1.Deployment
 // refuse checks that a change of a child was refused by a policy.
 func refuse(err error, parts ...string) {
 	GinkgoHelper()
-	refused(err, append(parts, "is not allowed by its parent")...)
+	refused(err, append(parts, "is not allowed by")...)
 }
 
 // refused checks that a request was refused by the webhook.

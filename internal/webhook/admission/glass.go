@@ -51,6 +51,8 @@ type Access interface {
 type glass struct {
 	// asked is true where the request asks for it.
 	asked bool
+	// blank is true where the request sets the annotation without saying why.
+	blank bool
 	// allowed is true where the requester may.
 	allowed bool
 	// noted is true where the mutating hook has left a note of it, which is yet to be taken.
@@ -164,14 +166,16 @@ func (r *request) asksToBreakGlass() glass {
 		return glass{}
 	}
 	key := ledger.AnnotationKey(r.new, ledger.NameBreakGlass)
-	reason := strings.TrimSpace(annotation(r.new, key))
-	if r.old != nil && annotation(r.old, key) == annotation(r.new, key) {
-		reason = ""
+	text, isSet := r.new.GetAnnotations()[key]
+	reason := strings.TrimSpace(text)
+	if r.old != nil && annotation(r.old, key) == text {
+		reason, isSet = "", false
 	}
+	blank := isSet && reason == ""
 	if reason == "" {
 		reason = r.earnedByBrokenGlass()
 	}
-	return glass{asked: reason != "", stays: forDeletion(reason) || forStatus(reason), reason: reason}
+	return glass{asked: reason != "", blank: blank, stays: forDeletion(reason) || forStatus(reason), reason: reason}
 }
 
 // carriesNoReason reports whether nothing that does what the request does can break the glass. A scale
@@ -237,6 +241,8 @@ func (r *request) keepsBreakGlass(f *facts) bool {
 func (r *request) glassWarning(o *outcome) string {
 	b, subject := o.glass, objectText(r.gvk.Kind, r.objectName())
 	switch {
+	case b.blank && !o.copied():
+		return fmt.Sprintf("kausality: no glass of %s is broken without a reason: say in the annotation why", subject)
 	case !b.asked:
 		return ""
 	case !b.allowed:

@@ -89,7 +89,7 @@ func TestBreakGlass(t *testing.T) {
 		},
 		"without a reason": {
 			groups: glassBreakers, before: replicaSet(3), after: child(5, " "), cached: deployment(3),
-			want: map[string]string{}, denied: true, reason: "Denied",
+			want: map[string]string{}, warns: "no glass of ReplicaSet web-1 is broken without a reason", denied: true, reason: "Denied",
 		},
 		"for a deletion only": {
 			groups: glassBreakers, before: replicaSet(3), after: child(5, "delete: "+reason), cached: deployment(3),
