@@ -18,6 +18,7 @@ package decision
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,12 +29,13 @@ import (
 // Who is named as an approver may approve: no rule of another policy is left without a cause.
 func TestApprovers(t *testing.T) {
 	rule := func(trigger string, resources ...string) string {
-		out := "- trigger: " + trigger + "\n  policies:\n"
+		var b strings.Builder
+		b.WriteString("- trigger: " + trigger + "\n  policies:\n")
 		for _, r := range resources {
 			group := map[bool]string{true: "apps"}[r == "replicasets"]
-			out += fmt.Sprintf("  - {target: {apiGroup: %q, apiVersion: v1, resource: %s}, relation: ControllerChild, verbs: [Create]}\n", group, r)
+			fmt.Fprintf(&b, "  - {target: {apiGroup: %q, apiVersion: v1, resource: %s}, relation: ControllerChild, verbs: [Create]}\n", group, r)
 		}
-		return out
+		return b.String()
 	}
 	spec := func(user, action, rules string) string {
 		subjects := "[]"

@@ -18,8 +18,11 @@ package admission
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+// fieldMetadata is the field of objects that has their metadata.
+const fieldMetadata = "metadata"
+
 // annotation returns the value of one annotation; all of them would be copied.
 func annotation(obj *unstructured.Unstructured, key string) string {
-	value, _, _ := unstructured.NestedString(obj.Object, "metadata", "annotations", key)
+	value, _, _ := unstructured.NestedString(obj.Object, fieldMetadata, "annotations", key)
 	return value
 }

@@ -36,7 +36,7 @@ var _ Holds = AnnotationWriter{}
 
 // Hold implements Holds. An object that was made anew under the name is another one.
 func (w AnnotationWriter) Hold(ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": obj.GetUID(), "annotations": annotations}})
+	patch, err := json.Marshal(map[string]any{fieldMetadata: map[string]any{"uid": obj.GetUID(), "annotations": annotations}})
 	if err != nil {
 		return fmt.Errorf("encoding annotations: %w", err)
 	}

@@ -480,8 +480,8 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 
 // shownMetadata is what controllers show of a parent in its children.
 var shownMetadata = []change.Pattern{
-	change.Pattern(change.Path{}.Field("metadata").Field("annotations")),
-	change.Pattern(change.Path{}.Field("metadata").Field("labels")),
+	change.Pattern(change.Path{}.Field(fieldMetadata).Field("annotations")),
+	change.Pattern(change.Path{}.Field(fieldMetadata).Field("labels")),
 }
 
 // findCarried adds the changes of labels and annotations that would show what is withheld of
@@ -501,7 +501,7 @@ func (f *facts) findCarried(r *request) {
 
 // metadataOf returns an object with nothing but its metadata.
 func metadataOf(obj *unstructured.Unstructured) map[string]any {
-	return map[string]any{"metadata": obj.Object["metadata"]}
+	return map[string]any{fieldMetadata: obj.Object[fieldMetadata]}
 }
 
 // isParent reports whether a reference is to the parent that bounds the request.

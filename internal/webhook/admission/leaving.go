@@ -101,7 +101,7 @@ func refusedEntering(f *facts) admission.Response {
 // whoMayLeave returns who may initiate by each of the policies that the object would leave, the requester's own
 // included: by one that names nobody, who may above the object.
 func (f *facts) whoMayLeave() []string {
-	var each [][]string
+	each := make([][]string, 0, len(f.left))
 	for _, p := range f.left {
 		who := p.Initiators()
 		if !p.HasInitiator() {

@@ -152,7 +152,7 @@ func (d decoder) skips(path []string, name string) bool {
 	return !d.withManagedFields && name == "managedFields" && isMetadata(path)
 }
 
-func isMetadata(path []string) bool { return len(path) == 1 && path[0] == "metadata" }
+func isMetadata(path []string) bool { return len(path) == 1 && path[0] == fieldMetadata }
 
 // each shows the fields of a JSON object.
 func (t jsonText) each(show func(name string, value jsonText) bool) {

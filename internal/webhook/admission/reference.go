@@ -249,7 +249,7 @@ func anyReads(ways []policy.Through, reader *unstructured.Unstructured, o policy
 // read returns an object as readers see it that has the content.
 func (g *Gatherer) read(ctx context.Context, obj *unstructured.Unstructured, content map[string]any) policy.Read {
 	o := policy.Read{Object: obj, Content: content}
-	o.Labels, _, _ = unstructured.NestedStringMap(content, "metadata", "labels") // the API server knows no others
+	o.Labels, _, _ = unstructured.NestedStringMap(content, fieldMetadata, "labels") // the API server knows no others
 	if namespace := obj.GetNamespace(); namespace != "" {
 		o.NamespaceLabels = g.Namespaces.Labels(ctx, namespace)
 	}

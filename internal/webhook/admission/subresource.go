@@ -126,7 +126,7 @@ func (g *Gatherer) behindStatus(ctx context.Context, r *request) error {
 	}
 	for _, obj := range []*unstructured.Unstructured{r.old, r.new} {
 		content := maps.Clone(behind.Object)
-		for _, field := range []string{"metadata", "status"} {
+		for _, field := range []string{fieldMetadata, "status"} {
 			delete(content, field)
 			if value, ok := obj.Object[field]; ok {
 				content[field] = value
