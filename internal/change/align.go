@@ -16,6 +16,8 @@ limitations under the License.
 
 package change
 
+import "slices"
+
 // alignment says where the items of a list come from.
 type alignment struct {
 	// from is, for each item of the new list, its index in the old one.
@@ -52,6 +54,29 @@ func align(oldList, newList []any, keys []string) (alignment, bool) {
 		}
 	}
 	return a, true
+}
+
+// IsReorder reports whether nothing of a list was changed but the order of its items.
+func (c Change) IsReorder() bool {
+	before, ok := c.Old.([]any)
+	after, alsoOK := c.New.([]any)
+	if !ok || !alsoOK || len(before) != len(after) {
+		return false
+	}
+	hashes := func(items []any) []string {
+		out := make([]string, 0, len(items))
+		for _, item := range items {
+			out = append(out, StrictHash(item))
+		}
+		return out
+	}
+	was, is := hashes(before), hashes(after)
+	if slices.Equal(was, is) {
+		return false
+	}
+	slices.Sort(was)
+	slices.Sort(is)
+	return slices.Equal(was, is)
 }
 
 // reordered reports whether the items that both lists have stand in another order.

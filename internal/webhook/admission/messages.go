@@ -357,6 +357,8 @@ func actText(a decision.Act) string {
 		return "adding " + a.Change.Path.String()
 	case a.Change.Verb == change.Delete:
 		return "removing " + a.Change.Path.String()
+	case a.Change.IsReorder():
+		return "changing the order of " + a.Change.Path.String()
 	default:
 		return "changing " + a.Change.Path.String()
 	}
