@@ -1255,7 +1255,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody leaves",
-		edits: []edit{{"internal/webhook/admission/leaving.go", "if p.Selects(next.Labels, next.NamespaceLabels) || f.letsGo(p) {", "if p.Selects(next.Labels, next.NamespaceLabels) || f.letsGo(p) || true {"}},
+		edits: []edit{{"internal/webhook/admission/leaving.go", "slices.Clone(f.left), f.letsGo)", "slices.Clone(f.left), func(*policy.Policy) bool { return true })"}},
 		ways:  []string{"leaving the policy by a label"},
 	},
 	{

@@ -34,7 +34,8 @@ import (
 // leaving returns the policies in effect for the object that would not select it any
 // more after a change of its labels, and that the requester may not initiate for:
 // else a label would be the way around every bound (D5). Each of them has a say. One that
-// names nobody only continues chains, and is left by who may initiate above the object.
+// names nobody only continues chains, and is left by who may initiate above the object. It notes all that
+// the object would leave, for messages.
 func (g *Gatherer) leaving(ctx context.Context, r *request, f *facts) []*policy.Policy {
 	if r.operation != decision.Update || f.Operator ||
 		maps.Equal(r.old.GetLabels(), r.new.GetLabels()) {
