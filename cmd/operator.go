@@ -352,10 +352,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Rights: &access.Reviews{Client: o.GetClient(), Clock: o.clock},
 	}
 	policies := &policycontroller.Reconciler{
-		Adoption: policycontroller.Adoption{
-			Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Schemas: o.kinds, DigestKey: o.digestKey,
-			Writer: o.writer, Clock: o.clock,
-		},
+		Adoption:  o.adoption(),
 		Client:    o.GetClient(),
 		Catalog:   o.catalog,
 		Kinds:     o.kinds,
@@ -512,6 +509,14 @@ func (o *operator) retention() *retentioncontroller.Reconciler {
 		Clock:   o.clock,
 		Age:     o.recordAge,
 		Count:   o.recordCount,
+	}
+}
+
+// adoption finds what is in the middle of something when a policy comes.
+func (o *operator) adoption() policycontroller.Adoption {
+	return policycontroller.Adoption{
+		Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Schemas: o.kinds, DigestKey: o.digestKey,
+		Writer: o.writer, Clock: o.clock,
 	}
 }
 

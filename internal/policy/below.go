@@ -46,15 +46,18 @@ func (i *Index) GroupsBelow(kind schema.GroupKind, r Requester) []string {
 
 // below shows the policies for the kinds that policies name below a kind, at any depth.
 func (i *Index) below(kind schema.GroupKind, show func(*Policy)) {
-	kinds := []schema.GroupKind{kind}
+	seen, next := map[schema.GroupKind]bool{kind: true}, []schema.GroupKind{kind}
 	note := func(k schema.GroupKind) {
-		if !slices.Contains(kinds, k) {
-			kinds = append(kinds, k)
+		if !seen[k] {
+			seen[k] = true
+			next = append(next, k)
 		}
 	}
-	for at := 0; at < len(kinds); at++ {
-		for _, p := range i.For(kinds[at]) {
-			if at > 0 {
+	for len(next) > 0 {
+		at := next[0]
+		next = next[1:]
+		for _, p := range i.For(at) {
+			if at != kind {
 				show(p)
 			}
 			for k := range p.bounds {

@@ -262,10 +262,13 @@ func writingLedgers() []bypass {
 func keepPendingGrants(ctx context.Context, s *scene) {
 	GinkgoHelper()
 	By("having records keep what they say of scales")
+	probe := func(ctx context.Context) error {
+		return s.rogue.Create(ctx, configMap(s.ns, "probe", ""), client.DryRunAll)
+	}
+	// The API server goes on for a moment after the policy is gone, and others use the namespace.
+	DeferCleanup(func(ctx context.Context) { Eventually(ctx, func() error { return probe(ctx) }).Should(Succeed()) })
 	shared.validateToo(ctx, s.ns, "object.kind != 'ConfigMap' && ('pendingGrants' in object.status || !('pendingGrants' in oldObject.status))", "kept",
 		requests(admissionregistrationv1.Update, v1alpha1.GroupVersion.Group, v1alpha1.GroupVersion.Version, "allowancerecords/status"),
 		requests(admissionregistrationv1.Create, "", "v1", "configmaps"))
-	Eventually(ctx, func() error {
-		return s.rogue.Create(ctx, configMap(s.ns, "probe", ""), client.DryRunAll)
-	}).Should(MatchError(ContainSubstring("kept")))
+	Eventually(ctx, func() error { return probe(ctx) }).Should(MatchError(ContainSubstring("kept")))
 }

@@ -97,10 +97,11 @@ type seen struct {
 // look reads the object that was asked about, or the namespace.
 func look(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (seen, error) {
 	if subject == nil {
-		if err := c.HasNamespace(ctx); err != nil {
-			return seen{missing: err}, nil
+		err := c.HasNamespace(ctx)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return seen{}, err
 		}
-		return seen{}, nil
+		return seen{missing: err}, nil
 	}
 	of := *subject
 	obj, err := c.Read(ctx, of)

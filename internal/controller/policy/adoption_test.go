@@ -144,7 +144,8 @@ type patched struct {
 }
 
 func (p *patched) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
-	if p.conflicts--; p.conflicts >= 0 {
+	p.conflicts--
+	if p.conflicts >= 0 {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, obj.GetName(), errors.New("it is newer"))
 	}
 	data, err := patch.Data(obj)
