@@ -85,7 +85,7 @@ func (f *facts) whoMayInitiate(paths []string) string {
 	switch {
 	case len(who) == 0:
 		return ""
-	case decision.ApproversAbove(f.OwnPolicies, f.initiatorsAbove, paths...):
+	case !f.isAct(paths) && decision.ApproversAbove(f.OwnPolicies, f.initiatorsAbove, paths...):
 		return "; " + anyOf(who) + " may have it made by changing what owns " + objectText(f.Child.GVK.Kind, f.Child.Name)
 	default:
 		return "; " + anyOf(who) + " may"

@@ -218,9 +218,19 @@ func (f *facts) mayNotInitiate(paths []string) string {
 	return f.Requester.Username + " may not initiate " + what
 }
 
-// approversOf returns who may approve a change of the paths.
+// approversOf returns who may approve a change of the paths. One that no rule is about, such as an act through the
+// status, is for whoever may initiate.
 func (f *facts) approversOf(paths []string) []string {
+	if f.isAct(paths) {
+		return f.initiators
+	}
 	return decision.Approvers(f.OwnPolicies, f.initiatorsAbove, paths...)
+}
+
+// isAct reports whether no rule of the object's policies is about any of the paths: what was changed is then no field
+// that anything follows from, but something done through the status.
+func (f *facts) isAct(paths []string) bool {
+	return !slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.IsAbout(paths...) })
 }
 
 // allowers returns who may have what is denied allowed by changing something, and what that is: the parent, for the

@@ -152,6 +152,36 @@ spec:
 	}
 }
 
+// Who acts through the status without being one who may, where no rule is about that, is told who may.
+func TestWhoMayActThroughTheStatus(t *testing.T) {
+	const want = "the change of status.promote of Deployment web was refused: mallory may not initiate it; Group platform-team may"
+	for name, trigger := range map[string]string{
+		"a rule of another field": "spec.replicas", "a rule of this action": "status.promote", "a rule of another action": "status.stop",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, validator := (&world{}).hooks(t, `
+metadata: {name: acting}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  knowledge: {actions: [{path: status.promote}, {path: status.stop}]}
+  rules:
+  - trigger: `+trigger+`
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, mutations: [{jsonPath: spec.replicas}]}]
+`)
+			before, after := deployment(3), deployment(3)
+			mapIn(t, after, "status")["promote"] = true
+			req := asking(t, "mallory", nil, before, after)
+			req.SubResource = subresourceStatus
+			resp := validator.Handle(t.Context(), req)
+			if resp.Allowed || resp.Result.Message != want {
+				t.Errorf("answer %+v, want %q", resp.Result, want)
+			}
+		})
+	}
+}
+
 // Who somebody is, is up to whoever authenticates them.
 func TestMessagesAreVisible(t *testing.T) {
 	user := "mallory\n\x1b[2Kalice"
