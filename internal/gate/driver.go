@@ -65,6 +65,8 @@ type Driver interface {
 	Content(obj *unstructured.Unstructured) string
 	// Lets are the verbs that the switch of an object lets through as it is, sorted.
 	Lets(obj *unstructured.Unstructured) []string
+	// HasSwitch reports whether an object says how far its gate is open.
+	HasSwitch(obj *unstructured.Unstructured) bool
 	// IsLateInitialization reports whether an update fills in nothing but what the
 	// system has found out, where before there was nothing.
 	IsLateInitialization(old, updated *unstructured.Unstructured) bool
@@ -151,6 +153,20 @@ func (d Drivers) For(categories []string) (Driver, bool) {
 			if c == driver.Category() {
 				return driver, true
 			}
+		}
+	}
+	return nil, false
+}
+
+// Behind returns the driver of an object that is under a gate, or whose deletion is held back, by its switch: the
+// definition of its kind may have lost the category since.
+func (d Drivers) Behind(obj *unstructured.Unstructured) (Driver, bool) {
+	if state := ReadState(obj.GetAnnotations()); !state.Adopted() && state.Held == nil {
+		return nil, false
+	}
+	for _, driver := range d {
+		if driver.HasSwitch(obj) {
+			return driver, true
 		}
 	}
 	return nil, false

@@ -36,7 +36,7 @@ type kind struct {
 	gvk schema.GroupVersionKind
 	// status says that it has one that is written apart.
 	status bool
-	// driver sets the gates of its objects; nil where they have none.
+	// driver sets the gates of its objects; nil where its definition does not say that they have any.
 	driver gate.Driver
 }
 

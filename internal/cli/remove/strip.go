@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/gate"
+	knowngates "kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/ledger"
 )
 
@@ -59,10 +60,14 @@ func (l Left) none() bool {
 }
 
 // strip returns an object without what Kausality has left on it, and what that is. The driver is
-// nil where objects of the kind have no gate. held says what becomes of what is outside where a
-// deletion is held back; where that is empty, an object that waits for it stays as it is.
+// nil where the kind has no gates, and then that of an object's own gate, if it has one. held says what
+// becomes of what is outside where a deletion is held back; where that is empty, an object that waits
+// for it stays as it is.
 func strip(obj *unstructured.Unstructured, driver gate.Driver, held string) (*unstructured.Unstructured, Left) {
 	after, left := obj.DeepCopy(), Left{}
+	if driver == nil {
+		driver, _ = knowngates.Drivers().Behind(obj)
+	}
 	if driver != nil {
 		if left = release(after, driver, held); left.Undecided {
 			return obj, left

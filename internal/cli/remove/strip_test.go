@@ -74,9 +74,24 @@ func TestStrip(t *testing.T) {
 			after:  "{metadata: {annotations: {crossplane.io/reconcile-requested-at: now}}}",
 		},
 		"what looks like a gate on a kind that has none": {
-			object: "{metadata: {annotations: {kausality.io/gate-content: x}}, spec: {managementPolicies: [Observe]}}",
-			after:  "{metadata: {}, spec: {managementPolicies: [Observe]}}",
+			object: "{metadata: {annotations: {kausality.io/gate-content: x}}, spec: {replicas: 1}}",
+			after:  "{metadata: {}, spec: {replicas: 1}}",
 			want:   Left{Annotations: []string{"kausality.io/gate-content"}},
+		},
+		"a gate, and the kind has lost its category": {
+			object: "{metadata: {annotations: {kausality.io/gate-content: x, crossplane.io/reconcile-requested-at: kausality-3}}, spec: {managementPolicies: [Observe]}}",
+			after:  "{metadata: {}, spec: {managementPolicies: ['*']}}",
+			want:   Left{Gate: true, Annotations: []string{"crossplane.io/reconcile-requested-at", "kausality.io/gate-content"}},
+		},
+		"a deletion that is held back, and the kind has lost its category": {
+			object: held,
+			after:  held,
+			want:   Left{Undecided: true},
+		},
+		"a switch that nobody has set for a gate": {
+			object: "{metadata: {annotations: {kausality.io/allowances: '[]'}}, spec: {managementPolicies: [Observe]}}",
+			after:  "{metadata: {}, spec: {managementPolicies: [Observe]}}",
+			want:   Left{Annotations: []string{"kausality.io/allowances"}},
 		},
 		"a hold without a deletion": {
 			gated:  true,

@@ -89,6 +89,12 @@ func (Driver) IsSwitch(path change.Path) bool {
 	return len(path) > 1 && path[0].Field == specField && path[1].Field == SwitchField
 }
 
+// HasSwitch implements gate.Driver.
+func (Driver) HasSwitch(obj *unstructured.Unstructured) bool {
+	_, has := policiesOf(obj)
+	return has
+}
+
 // Lets implements gate.Driver. A field that is absent is the default, which is
 // everything.
 func (d Driver) Lets(obj *unstructured.Unstructured) []string {
