@@ -391,6 +391,29 @@ var _ = Describe("Many changes by a stranger", func() {
 		Expect(shared.anyPod(ctx, ns).Annotations).To(HaveKeyWithValue("large", large))
 	}, SpecTimeout(specTimeout))
 
+	It("may leave the annotations no room for what is granted, which is said", func(ctx SpecContext) {
+		const limit = 256 << 10
+		ns := shared.newNamespace(ctx)
+		owner, stranger := shared.alice(), shared.mallory()
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+		room := limit - len("notes") - 10
+		for key, value := range d.GetAnnotations() {
+			room -= len(key) + len(value)
+		}
+		stranger.change(ctx, d, patch(fmt.Sprintf(`{"metadata":{"annotations":{"notes":%q}}}`, strings.Repeat("x", room))))
+
+		owner.warned.take()
+		scale := client.RawPatch(types.MergePatchType, []byte(replicas(3)))
+		Expect(owner.Patch(ctx, d, scale)).To(MatchError(apierrors.IsInvalid, "IsInvalid"))
+		Expect(owner.warned.take()).To(ContainSubstring("the annotations of Deployment web have no room for what is kept there"))
+
+		By("doing what it says")
+		owner.change(ctx, d, patch(`{"metadata":{"annotations":{"notes":null}}}`))
+		owner.change(ctx, d, replicas(3))
+		Eventually(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, ns)).To(Equal(map[string]int{"web:1": 3})) }).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
 	It("may have a key that is larger than a ledger", func(ctx SpecContext) {
 		// Selectors of labels take keys of 63 bytes; what nothing validates takes any.
 		group := defineThings(ctx)

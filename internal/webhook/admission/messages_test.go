@@ -18,6 +18,7 @@ package admission
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -177,6 +178,35 @@ spec:
 			resp := validator.Handle(t.Context(), req)
 			if resp.Allowed || resp.Result.Message != want {
 				t.Errorf("answer %+v, want %q", resp.Result, want)
+			}
+		})
+	}
+}
+
+// Whom the API server refuses as an object has no room for our annotations is told so; who has overfilled it knows.
+func TestNoRoomForAnnotations(t *testing.T) {
+	const limit, key = 256 << 10, "example.com/notes"
+	for name, tc := range map[string]struct {
+		size int
+		want string
+	}{
+		"room":               {size: limit - 2000},
+		"no room":            {size: limit - 10, want: "kausality: the annotations of Deployment web have no room for what is kept there: "},
+		"just full":          {size: limit, want: ", of 262144 that the API server takes; remove or shorten others"},
+		"no room without us": {size: limit + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mutator, _ := (&world{}).hooks(t, deploymentPolicy)
+			notes := strings.Repeat("x", tc.size-len(key))
+			before, after := annotate(deployment(3), key, notes), annotate(deployment(5), key, notes)
+			resp := mutator.Handle(t.Context(), asking(t, "alice", platformTeam, before, after))
+			size := 0
+			for key, value := range patched(t, after, resp) {
+				size += len(key) + len(value)
+			}
+			warned := len(resp.Warnings) == 1 && strings.Contains(resp.Warnings[0], tc.want) && strings.Contains(resp.Warnings[0], strconv.Itoa(size))
+			if !resp.Allowed || tc.want != "" && !warned || tc.want == "" && len(resp.Warnings) > 0 {
+				t.Errorf("with %d bytes: allowed %t, warnings %q", size, resp.Allowed, resp.Warnings)
 			}
 		})
 	}

@@ -84,8 +84,9 @@ func (m *Mutator) commit(ctx context.Context, r *request, ru *ruling) error {
 // answer implements hook.
 func (m *Mutator) answer(r *request, ru *ruling) admission.Response {
 	o := ru.outcome
-	resp := admission.Patched("", r.patches(o)...)
-	resp.Warnings = slices.Concat(r.ledgerWarnings(o), o.gateWarnings(r), r.misplaced(o.facts))
+	patches, warnings := r.patches(o)
+	resp := admission.Patched("", patches...)
+	resp.Warnings = slices.Concat(warnings, r.ledgerWarnings(o), o.gateWarnings(r), r.misplaced(o.facts))
 	if warning := r.glassWarning(o); warning != "" {
 		resp.Warnings = append(resp.Warnings, warning)
 	}
