@@ -29,6 +29,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -41,7 +42,7 @@ import (
 // Whoever uninstalls it gets everything back, with nobody there to give it (D16).
 var _ = Describe("Uninstalling", func() {
 	const group = "removed.example.org"
-	It("gives gates back, and asks what becomes of deletions that are held back", func(ctx SpecContext) {
+	It("gives gates back, also of a kind without its category, and asks what becomes of deletions that are held back", func(ctx SpecContext) {
 		cp := stage.StartControlPlane(ctx, controlplane.Options{})
 		Expect(crossplane.Start(ctx, cp, crossplane.Options{Poll: poll})).To(Succeed())
 		op := stage.InstallOperator(ctx, cp, controlplane.OperatorOptions{
@@ -71,6 +72,18 @@ var _ = Describe("Uninstalling", func() {
 		Expect(w.Delete(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
 			ObjectMeta: metav1.ObjectMeta{Name: "kausality-validating-webhook-configuration"},
 		})).To(Succeed())
+		By("a kind whose definition does not say any more that it is one of managed resources")
+		kind := going.GroupVersionKind()
+		definition := instanceDefinition()
+		definition.SetName("rdsinstances." + kind.Group)
+		Expect(w.Patch(ctx, definition, drop("/spec/names/categories"))).To(Succeed())
+		asked, err := discovery.NewDiscoveryClientForConfig(w.Config)
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, func(g Gomega) {
+			served, err := asked.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(served.APIResources).NotTo(ContainElement(HaveField("Categories", ContainElement("managed"))))
+		}).Should(Succeed())
 		out, err := w.removal(ctx, "--dry-run")
 		Expect(err).NotTo(HaveOccurred(), out)
 		Expect(out).To(And(ContainSubstring("gate; annotations"), ContainSubstring("held back")))
