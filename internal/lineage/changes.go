@@ -20,38 +20,74 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/internal/change"
 )
 
+// Counting says which references count besides the first one. The zero value is none.
+type Counting struct {
+	// Binds reports whether a reference is to a parent that bounds the object; nil is none.
+	Binds func(Ref) bool
+	// Added is true where any reference that is added counts, whoever is named by it: what has another
+	// owner is not collected with its parent.
+	Added bool
+	// Served reports whether a parent may be named in that version; nil is in any.
+	Served func(schema.GroupVersionKind) bool
+}
+
+func (c Counting) counts(i int, ref Ref) bool { return i == 0 || c.Binds != nil && c.Binds(ref) }
+
 // Changes returns the changes of the fields that say who the parents are. They count
 // like those of spec: else dropping the owner would be the way around every
-// bound (D5). Of the parents, the first counts, and those that bind holds for.
+// bound (D5). Of the parents, the first counts, and what counting says.
 //
-// All of a reference counts but the version and what is only for the garbage collector:
-// controllers know their children by the UID, and most tools by the name. Both versions
-// of an object may have it under another index. Of a parent that is named by labels, what
+// All of a reference counts but the version, as long as it is served, and what is only for the garbage
+// collector: controllers know their children by the UID, most tools by the name, and the collector by both. It
+// takes all references with a UID away where one of them names nobody, and leaves what it cannot look up. Both
+// versions of an object may have a reference under another index. Of a parent that is named by labels, what
 // else its controller finds its children by counts as well.
-func Changes(kinds Kinds, old, updated *unstructured.Unstructured, binds func(Ref) bool) []change.Change {
+func Changes(kinds Kinds, old, updated *unstructured.Unstructured, counting Counting) []change.Change {
 	before, after := owning(kinds, old), owning(kinds, updated)
-	counts := func(i int, ref Ref) bool { return i == 0 || binds(ref) }
+	kept := map[int]bool{} // Those of after that a reference from before has become.
+	counted := map[string]bool{}
 	var changes []change.Change
 	for i, ref := range before {
-		at := slices.IndexFunc(after, ref.SameParent)
+		at := counting.become(ref, after)
+		kept[at] = true // No index is -1.
+		counts := counting.counts(i, ref) || at >= 0 && counting.counts(at, after[at])
+		counted[ref.ID()] = counted[ref.ID()] || counts
 		switch {
-		case at < 0 && counts(i, ref):
+		case slices.IndexFunc(before, ref.SameParent) < i:
+			// Of several to one object the first has to stay as it is, and others may go.
+		case at < 0 && counts:
 			changes = append(changes, refChange(ref, ref.Path, change.Delete))
-		case at >= 0 && (counts(i, ref) || counts(at, after[at])):
-			changes = append(changes, ref.renamed(after[at])...)
+		case counts:
+			changes = append(changes, counting.renamed(ref, after[at])...)
 			changes = append(changes, ref.relabeled(old, updated)...)
 		}
 	}
 	for i, ref := range after {
-		if counts(i, ref) && !slices.ContainsFunc(before, ref.SameParent) {
+		known := slices.ContainsFunc(before, ref.SameParent)
+		another := known && !kept[i] && counted[ref.ID()] && !slices.ContainsFunc(before, func(was Ref) bool {
+			was.Controller = ref.Controller // One more that says the same names nobody else.
+			return was.SameParent(ref) && len(counting.renamed(was, ref)) == 0
+		})
+		if another || !known && (counting.Added || counting.counts(i, ref)) {
 			changes = append(changes, refChange(ref, ref.Path, change.Insert))
 		}
 	}
 	return append(changes, Marked(old, updated)...)
+}
+
+// become returns the index of what a reference has become in those of the updated object: the same, or else one to
+// the same object, and -1 where there is none.
+func (c Counting) become(ref Ref, after []Ref) int {
+	same := slices.IndexFunc(after, func(now Ref) bool { return ref.SameParent(now) && len(c.renamed(ref, now)) == 0 })
+	if same >= 0 {
+		return same
+	}
+	return slices.IndexFunc(after, ref.SameParent)
 }
 
 // owning returns the parents of obj but for those because of which a GeneratingPolicy made it:
@@ -61,7 +97,7 @@ func owning(kinds Kinds, obj *unstructured.Unstructured) []Ref {
 }
 
 // renamed returns the changes that make of a reference another one to the same object.
-func (r Ref) renamed(to Ref) []change.Change {
+func (c Counting) renamed(r, to Ref) []change.Change {
 	if r.Mutual || r.Category != "" {
 		return nil // It has no UID, and is another one by another name; or see relabeled.
 	}
@@ -70,7 +106,7 @@ func (r Ref) renamed(to Ref) []change.Change {
 		name    string
 		differs bool
 	}{
-		{"apiVersion", r.GVK.Group != to.GVK.Group},
+		{"apiVersion", r.GVK.Group != to.GVK.Group || r.GVK.Version != to.GVK.Version && c.Served != nil && !c.Served(to.GVK)},
 		{"kind", r.GVK.Kind != to.GVK.Kind},
 		{"name", r.Name != to.Name},
 		{"controller", r.Controller != to.Controller},

@@ -164,7 +164,7 @@ func TestChangesOfComposite(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, c := range Changes(platform, tc.before, tc.after, func(Ref) bool { return false }) {
+			for _, c := range Changes(platform, tc.before, tc.after, Counting{Binds: func(Ref) bool { return false }}) {
 				got = append(got, string(c.Verb)+" "+c.Path.String())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -116,7 +116,7 @@ func TestChangesOfLabels(t *testing.T) {
 				updated.SetAnnotations(tc.annotations)
 			}
 			var got []string
-			for _, c := range Changes(graphs, made(t, "", kroLabels(nil)), updated, func(Ref) bool { return false }) {
+			for _, c := range Changes(graphs, made(t, "", kroLabels(nil)), updated, Counting{Binds: func(Ref) bool { return false }}) {
 				got = append(got, string(c.Verb)+" "+c.Path.String())
 				if _, ok := IsOwner(c); !ok || !IsLineage(c.Path) {
 					t.Errorf("%s is not of a parent", c.Path)

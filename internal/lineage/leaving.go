@@ -33,8 +33,10 @@ import (
 func Leaves(c change.Change, parent, updated *unstructured.Unstructured) bool {
 	uid, ok := IsOwner(c)
 	switch {
-	case !ok || uid != string(parent.GetUID()) || c.Verb == change.Insert:
+	case !ok || uid != string(parent.GetUID()):
 		return false
+	case c.Verb == change.Insert:
+		return misnames(updated, parent)
 	case c.Verb == change.Delete || IsLabel(c.Path):
 		return true
 	case c.Path[1].Field != ownerReferences:
@@ -44,12 +46,24 @@ func Leaves(c change.Change, parent, updated *unstructured.Unstructured) bool {
 	}
 }
 
+// misnames reports whether one of the references to a parent, by its UID, names it otherwise: the garbage collector
+// takes all of them away then.
+func misnames(child, parent *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(child.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
+		return o.UID == parent.GetUID() && !isNamed(o, parent)
+	})
+}
+
+// isNamed reports whether a reference has the group, the kind and the name of a parent.
+func isNamed(o metav1.OwnerReference, parent *unstructured.Unstructured) bool {
+	group, err := schema.ParseGroupVersion(o.APIVersion)
+	return err == nil && o.Name == parent.GetName() && group.WithKind(o.Kind).GroupKind() == parent.GroupVersionKind().GroupKind()
+}
+
 // names reports whether a child has a parent as an owner, by all that the reference says, and, where that
 // is asked for, as its controller.
 func names(child, parent *unstructured.Unstructured, controlled bool) bool {
 	return slices.ContainsFunc(child.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
-		group, err := schema.ParseGroupVersion(o.APIVersion)
-		return err == nil && o.UID == parent.GetUID() && (!controlled || o.Controller != nil && *o.Controller) &&
-			o.Name == parent.GetName() && group.WithKind(o.Kind).GroupKind() == parent.GroupVersionKind().GroupKind()
+		return o.UID == parent.GetUID() && (!controlled || o.Controller != nil && *o.Controller) && isNamed(o, parent)
 	})
 }

@@ -58,9 +58,10 @@ func TestLeaves(t *testing.T) {
 		"one that controls nothing, rightly again": {with(func(o *metav1.OwnerReference) {
 			o.Name, o.Controller = "other", nil
 		}), shared, false},
-		"in another version": {owned, with(func(o *metav1.OwnerReference) { o.APIVersion = "example.com/v2" }), false},
-		"it comes":           {nil, owned, false},
-		"another owner goes": {append(slices.Clone(owned), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "c", UID: "3"}), owned, false},
+		"in another version":             {owned, with(func(o *metav1.OwnerReference) { o.APIVersion = "example.com/v2" }), false},
+		"it comes":                       {nil, owned, false},
+		"a second time, by another name": {owned, append(slices.Clone(owned), with(func(o *metav1.OwnerReference) { o.Name, o.Controller = "other", nil })...), true},
+		"another owner goes":             {append(slices.Clone(owned), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "c", UID: "3"}), owned, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,7 @@ func TestLeaves(t *testing.T) {
 			before.SetOwnerReferences(tc.before)
 			after.SetOwnerReferences(tc.after)
 			got := false
-			for _, c := range Changes(graphs, before, after, func(Ref) bool { return true }) {
+			for _, c := range Changes(graphs, before, after, Counting{Binds: func(Ref) bool { return true }}) {
 				got = got || Leaves(c, parent, after)
 			}
 			if got != tc.want {
@@ -104,7 +105,7 @@ func TestLeavesByLabels(t *testing.T) {
 			after := before.DeepCopy()
 			tc.change(after)
 			got := false
-			for _, c := range Changes(graphs, before, after, func(Ref) bool { return true }) {
+			for _, c := range Changes(graphs, before, after, Counting{Binds: func(Ref) bool { return true }}) {
 				got = got || Leaves(c, parent, after)
 			}
 			if got != tc.want {

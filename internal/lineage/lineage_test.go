@@ -95,31 +95,54 @@ func TestChanges(t *testing.T) {
 		owning   = "{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u1}"
 		blocking = "{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u1, controller: true, blockOwnerDeletion: true}"
 		bound    = "{apiVersion: v1, kind: Thing, name: t, uid: bound}"
+		typo     = "{apiVersion: apps/v1, kind: ReplicaSet, name: typo, uid: u1}"
+		unserved = "{apiVersion: apps/v0, kind: ReplicaSet, name: rs, uid: u1, controller: true}"
 	)
 	tests := map[string]struct {
 		before, after string
+		added         bool
 		want          []string
 	}{
-		"the same":                        {before: controller, after: controller},
-		"the same at another place":       {before: controller, after: owner + "," + controller},
-		"one owner more beside it":        {before: controller, after: controller + "," + owner},
-		"released":                        {before: controller, want: []string{"Delete metadata.ownerReferences[0]"}},
-		"adopted":                         {after: controller, want: []string{"Insert metadata.ownerReferences[0]"}},
-		"another object of that name":     {before: controller, after: other, want: []string{"Delete metadata.ownerReferences[0]", "Insert metadata.ownerReferences[0]"}},
-		"a controller beside its owner":   {before: owner, after: owner + "," + controller, want: []string{"Insert metadata.ownerReferences[1]"}},
-		"its controller goes":             {before: owner + "," + controller, after: owner, want: []string{"Delete metadata.ownerReferences[1]"}},
-		"another name of the same object": {before: controller, after: renamed, want: []string{"Mutate metadata.ownerReferences[0].name"}},
-		"another kind and group of it":    {before: controller, after: rekinded, want: []string{"Mutate metadata.ownerReferences[0].apiVersion", "Mutate metadata.ownerReferences[0].kind"}},
-		"another version of its group":    {before: controller, after: older},
-		"not its controller any more":     {before: controller, after: owning, want: []string{"Mutate metadata.ownerReferences[0].controller"}},
-		"what is for the collector only":  {before: controller, after: blocking},
-		"one that bounds, beside it":      {before: controller, after: controller + "," + bound, want: []string{"Insert metadata.ownerReferences[1]"}},
-		"one that bounds, and goes":       {before: controller + "," + bound, after: controller, want: []string{"Delete metadata.ownerReferences[1]"}},
+		"the same":                                   {before: controller, after: controller},
+		"the same at another place":                  {before: controller, after: owner + "," + controller},
+		"one owner more beside it":                   {before: controller, after: controller + "," + owner},
+		"released":                                   {before: controller, want: []string{"Delete metadata.ownerReferences[0]"}},
+		"adopted":                                    {after: controller, want: []string{"Insert metadata.ownerReferences[0]"}},
+		"another object of that name":                {before: controller, after: other, want: []string{"Delete metadata.ownerReferences[0]", "Insert metadata.ownerReferences[0]"}},
+		"a controller beside its owner":              {before: owner, after: owner + "," + controller, want: []string{"Insert metadata.ownerReferences[1]"}},
+		"its controller goes":                        {before: owner + "," + controller, after: owner, want: []string{"Delete metadata.ownerReferences[1]"}},
+		"another name of the same object":            {before: controller, after: renamed, want: []string{"Mutate metadata.ownerReferences[0].name"}},
+		"another kind and group of it":               {before: controller, after: rekinded, want: []string{"Mutate metadata.ownerReferences[0].apiVersion", "Mutate metadata.ownerReferences[0].kind"}},
+		"another version of its group":               {before: controller, after: older},
+		"not its controller any more":                {before: controller, after: owning, want: []string{"Mutate metadata.ownerReferences[0].controller"}},
+		"what is for the collector only":             {before: controller, after: blocking},
+		"one that bounds, beside it":                 {before: controller, after: controller + "," + bound, want: []string{"Insert metadata.ownerReferences[1]"}},
+		"one that bounds, and goes":                  {before: controller + "," + bound, after: controller, want: []string{"Delete metadata.ownerReferences[1]"}},
+		"a version that nobody serves":               {before: controller, after: unserved, want: []string{"Mutate metadata.ownerReferences[0].apiVersion"}},
+		"from a version nobody serves":               {before: unserved, after: controller},
+		"the same object under another name besides": {before: controller, after: controller + "," + typo, want: []string{"Insert metadata.ownerReferences[1]"}},
+		"the same, before the reference it had":      {before: controller, after: typo + "," + controller, want: []string{"Insert metadata.ownerReferences[0]"}},
+		"the same in a version nobody serves":        {before: owning, after: owning + "," + unserved, want: []string{"Insert metadata.ownerReferences[1]"}},
+		"the same object twice":                      {before: owning, after: owning + "," + owning},
+		"the same twice, once not as its controller": {before: controller, after: controller + "," + owning},
+		"of two that name an object, the right one goes": {
+			before: controller + "," + typo, after: typo,
+			want: []string{"Mutate metadata.ownerReferences[0].name", "Mutate metadata.ownerReferences[0].controller"},
+		},
+		"of two that name an object, the other one goes": {before: controller + "," + typo, after: controller},
+		"another name of what bounds nothing":            {before: controller + "," + owner, after: controller + "," + owner + ",{apiVersion: v1, kind: ConfigMap, name: typo, uid: u2}"},
+		"any owner beside it that counts":                {before: controller, after: controller + "," + owner, added: true, want: []string{"Insert metadata.ownerReferences[1]"}},
+		"an owner beside it that was there":              {before: controller + "," + owner, after: owner + "," + controller, added: true},
+		"an owner beside it that goes":                   {before: controller + "," + owner, after: controller, added: true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, c := range Changes(noKinds, owned(t, tc.before), owned(t, tc.after), func(ref Ref) bool { return ref.UID == "bound" }) {
+			counting := Counting{
+				Binds: func(ref Ref) bool { return ref.UID == "bound" }, Added: tc.added,
+				Served: func(kind schema.GroupVersionKind) bool { return kind.Version != "v0" },
+			}
+			for _, c := range Changes(noKinds, owned(t, tc.before), owned(t, tc.after), counting) {
 				got = append(got, string(c.Verb)+" "+c.Path.String())
 				if !IsLineage(c.Path) {
 					t.Errorf("IsLineage(%s) = false", c.Path)

@@ -98,10 +98,10 @@ func Keeps(known *knowledge.Kind, parent, child *unstructured.Unstructured) bool
 	return ok && selects.Matches(labels.Set(child.GetLabels()))
 }
 
-// Forsakes reports whether a child does not name a parent as its controller, or not rightly,
-// although the controller of that parent would keep it.
+// Forsakes reports whether a child does not name a parent as its controller, or not rightly, were it by one
+// reference of several, although the controller of that parent would keep it.
 func Forsakes(known *knowledge.Kind, parent, child *unstructured.Unstructured) bool {
-	return Keeps(known, parent, child) && !names(child, parent, true)
+	return Keeps(known, parent, child) && (!names(child, parent, true) || misnames(child, parent))
 }
 
 // selectedBy returns the changes of the labels that a selector asks for.

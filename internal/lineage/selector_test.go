@@ -127,6 +127,7 @@ func TestForsakes(t *testing.T) {
 	parent.SetUID("1")
 	tests := map[string]struct {
 		change func(*metav1.OwnerReference)
+		second *metav1.OwnerReference
 		labels map[string]string
 		want   bool
 	}{
@@ -140,6 +141,14 @@ func TestForsakes(t *testing.T) {
 		"as one that controls nothing":   {change: func(o *metav1.OwnerReference) { o.Controller = new(false) }, want: true},
 		"as one that says nothing of it": {change: func(o *metav1.OwnerReference) { o.Controller = nil }, want: true},
 		"another one":                    {change: func(o *metav1.OwnerReference) { o.UID = "2" }, want: true},
+		"rightly, and otherwise besides": {
+			change: func(*metav1.OwnerReference) {}, want: true,
+			second: &metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "other", UID: "1"},
+		},
+		"rightly, and another one besides": {
+			change: func(*metav1.OwnerReference) {},
+			second: &metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "other", UID: "2"},
+		},
 		"another one that it selects no more": {
 			change: func(o *metav1.OwnerReference) { o.UID = "2" }, labels: map[string]string{"app": "other"},
 		},
@@ -152,7 +161,11 @@ func TestForsakes(t *testing.T) {
 			if tc.labels != nil {
 				child.SetLabels(tc.labels)
 			}
-			child.SetOwnerReferences([]metav1.OwnerReference{owner})
+			owners := []metav1.OwnerReference{owner}
+			if tc.second != nil {
+				owners = append(owners, *tc.second)
+			}
+			child.SetOwnerReferences(owners)
 			if got := Forsakes(knowledge.BuiltIn(parent.GroupVersionKind().GroupKind()), parent, child); got != tc.want {
 				t.Errorf("Forsakes() = %t, want %t", got, tc.want)
 			}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -89,6 +90,30 @@ func movingChildren() []bypass {
 		{"making the owner of a child control it no more", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.reown(ctx, s.rs, "controller", false), owners+"[0].controller")
 		}},
+		{"naming the owner of a child a second time, otherwise", func(ctx context.Context, s *scene) {
+			// The second one may come before the first, and as of another kind.
+			for _, change := range []func(o *metav1.OwnerReference){
+				func(o *metav1.OwnerReference) { o.Name = "typo" },
+				func(o *metav1.OwnerReference) { o.APIVersion, o.Kind = "v1", "ConfigMap" },
+				func(o *metav1.OwnerReference) { o.APIVersion = "apps/v7" },
+			} {
+				second := *s.rs.OwnerReferences[0].DeepCopy()
+				second.Controller, second.BlockOwnerDeletion = nil, nil
+				change(&second)
+				for i := range 2 {
+					rs := s.rs.DeepCopy()
+					rs.ResourceVersion = ""
+					rs.OwnerReferences = slices.Insert(rs.OwnerReferences, i, second)
+					refuse(s.rogue.Update(ctx, rs.DeepCopy()), owners)
+					if second.APIVersion != "apps/v7" { // What it serves is up to a controller.
+						refuse(s.controller.Update(ctx, rs), owners)
+					}
+				}
+			}
+		}},
+		{"naming the owner of a child in a version that nobody serves", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.reown(ctx, s.rs, "apiVersion", "apps/v1beta1"), owners+"[0].apiVersion")
+		}},
 		{"creating a child that names its owner otherwise", func(ctx context.Context, s *scene) {
 			child := s.another("web-rogue", "")
 			child.OwnerReferences = []metav1.OwnerReference{*s.rs.OwnerReferences[0].DeepCopy()}
@@ -123,6 +148,14 @@ func movingChildren() []bypass {
 			refuse(s.controller.Update(ctx, besides(metav1.OwnerReference{
 				APIVersion: "apps/v1", Kind: "Deployment", Name: other.Name, UID: other.UID,
 			})), owners+"[1]")
+		}},
+		{"giving a child another owner besides that no policy is about", func(ctx context.Context, s *scene) {
+			rs := s.rs.DeepCopy()
+			rs.ResourceVersion = ""
+			rs.OwnerReferences = append(rs.OwnerReferences, metav1.OwnerReference{
+				APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt", UID: shared.rootCA(ctx, s.ns),
+			})
+			refuse(s.rogue.Update(ctx, rs), owners+"[1]")
 		}},
 		{"relabeling a child, so that its parent lets go of it", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.try(ctx, s.rs.DeepCopy(), relabeled), "metadata.labels[app]")

@@ -711,7 +711,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "taking the owner away does not count",
-		edits: []edit{{"internal/lineage/changes.go", "		case at < 0 && counts(i, ref):", "		case at < 0 && len(after) > 0 && counts(i, ref):"}},
+		edits: []edit{{"internal/lineage/changes.go", "		case at < 0 && counts:", "		case at < 0 && len(after) > 0 && counts:"}},
 		ways:  []string{"taking the owner of a child away"},
 	},
 	{
@@ -758,6 +758,26 @@ var mutants = []mutant{
 		ways: []string{
 			"naming the owner of a child otherwise", "naming the owner of a child as of another kind", "making the owner of a child control it no more",
 		},
+	},
+	{
+		name:  "an owner that is known is not named again",
+		edits: []edit{{"internal/lineage/changes.go", "		if another || !known &&", "		if another && false || !known &&"}},
+		ways:  []string{"naming the owner of a child a second time, otherwise"},
+	},
+	{
+		name:  "all versions of an owner are served",
+		edits: []edit{{"internal/webhook/admission/parents.go", "	return served\n}", "	return served || true\n}"}},
+		ways:  []string{"naming the owner of a child in a version that nobody serves"},
+	},
+	{
+		name:  "owners that no policy is about are nobody's business",
+		edits: []edit{{"internal/webhook/admission/parents.go", "	c.Added = !f.isAdopted()\n", "	c.Added = false\n"}},
+		ways:  []string{"giving a child another owner besides that no policy is about"},
+	},
+	{
+		name:  "who names a parent a second time otherwise keeps it",
+		edits: []edit{{"internal/lineage/leaving.go", "		return misnames(updated, parent)", "		return false && misnames(updated, parent)"}},
+		unit:  []string{"-run=TestLeaves", "./internal/lineage"},
 	},
 	{
 		name:  "owners are known by what they are called",
@@ -901,7 +921,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "who names another parent no more is released",
-		edits: []edit{{"internal/lineage/leaving.go", "!ok || uid != string(parent.GetUID()) ||", "!ok || uid == \"\" ||"}},
+		edits: []edit{{"internal/lineage/leaving.go", "!ok || uid != string(parent.GetUID()):", "!ok || uid == \"\":"}},
 		unit:  []string{"./internal/lineage"},
 	},
 	{

@@ -192,7 +192,7 @@ func paths(kinds lineage.Kinds, before, after *unstructured.Unstructured) []stri
 	// It leaves out what is in the domain of Kausality.
 	found := change.Find(before.Object, after.Object, change.Options{Metadata: anyMetadata})
 	out := []string{}
-	for _, c := range append(found, lineage.Changes(kinds, before, after, func(lineage.Ref) bool { return false })...) {
+	for _, c := range append(found, lineage.Changes(kinds, before, after, lineage.Counting{})...) {
 		if path := c.Path.String(); !slices.Contains(out, path) {
 			out = append(out, path)
 		}

@@ -324,7 +324,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	// In the mutating hook, what a status update says of anything else may yet be
 	// ignored.
 	if r.operation == decision.Update && (r.validating || r.subresource != subresourceStatus) {
-		r.findChanges(f, declared)
+		g.findChanges(r, f, declared)
 		f.Release, f.Leaves = isRelease(r, f), leavesParent(r, f)
 		f.gatherStatus(r)
 		f.gatherCommand(r)
@@ -444,7 +444,7 @@ func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReferen
 // findChanges finds the changes of an update that count (D7). Metadata counts
 // where a policy names it: as a trigger for the object itself, as a bound for
 // the child that it is. Who its parent is always counts.
-func (r *request) findChanges(f *facts, declared change.Schema) {
+func (g *Gatherer) findChanges(r *request, f *facts, declared change.Schema) {
 	var triggers []change.Pattern // Hardly any policy names metadata.
 	for _, p := range f.OwnPolicies {
 		triggers = append(triggers, p.TriggerMetadata()...)
@@ -468,8 +468,7 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 		f.Changes[i] = policy.AsField(r.gvk, f.Changes[i])
 	}
 	f.findCarried(r)
-	counts := func(ref lineage.Ref) bool { return f.counts(r, ref) }
-	above := r.ownReferences(f, r.marksOfOthers(lineage.Changes(f.index, r.old, r.new, counts)))
+	above := r.ownReferences(f, r.marksOfOthers(lineage.Changes(f.index, r.old, r.new, g.counting(r, f))))
 	for _, c := range slices.Concat(above, f.lettingGo) {
 		same := func(d change.Change) bool { return d.Verb == c.Verb && d.Path.String() == c.Path.String() }
 		if !slices.ContainsFunc(f.Changes, same) {

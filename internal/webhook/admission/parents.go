@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
@@ -150,6 +151,33 @@ func (f *facts) counts(r *request, ref lineage.Ref) bool {
 		return false
 	}
 	return slices.ContainsFunc(above, func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })
+}
+
+// counting returns which references of an update count besides the first one. Whatever else a person adds keeps
+// a child from being collected with its parent, and so does a version that nobody serves. What controllers name
+// is up to them: some share what they make, and a new version may be served before we have heard of it.
+func (g *Gatherer) counting(r *request, f *facts) lineage.Counting {
+	c := lineage.Counting{Binds: func(ref lineage.Ref) bool { return f.counts(r, ref) }}
+	if f.Requester.IsComponent() || f.ParentState != decision.ParentFound {
+		return c
+	}
+	c.Added = !f.isAdopted()
+	c.Served = func(kind schema.GroupVersionKind) bool { return g.isServed(f.index, kind) }
+	return c
+}
+
+// isServed reports whether a kind that policies are about is served in a version. Of other kinds nothing is known.
+func (g *Gatherer) isServed(index *policy.Index, kind schema.GroupVersionKind) bool {
+	policies := index.For(kind.GroupKind())
+	if len(policies) == 0 {
+		return true
+	}
+	resource, known := g.Kinds.ResourceFor(policies[0].For)
+	if !known {
+		return true
+	}
+	_, served := g.Kinds.GroupKindFor(resource.GroupResource().WithVersion(kind.Version))
+	return served
 }
 
 // ownReferences returns the changes of references that are to the parent that is heard, where

@@ -118,6 +118,51 @@ func TestTwoParents(t *testing.T) {
 	}
 }
 
+// TestReferencesOfChildren shows which references of a child that a parent bounds people may write, and which
+// controllers.
+func TestReferencesOfChildren(t *testing.T) {
+	const first = "metadata.ownerReferences[0]"
+	owner := replicaSet(3).GetOwnerReferences()[0]
+	besides := func(change func(*metav1.OwnerReference)) []metav1.OwnerReference {
+		second := *owner.DeepCopy()
+		second.Controller = nil
+		change(&second)
+		return []metav1.OwnerReference{owner, second}
+	}
+	older := *owner.DeepCopy()
+	older.APIVersion = "apps/v1beta1"
+	free := func(o *metav1.OwnerReference) {
+		o.APIVersion, o.Kind, o.Name, o.UID = "v1", "ConfigMap", "mine", "uid-mine"
+	}
+	for name, tc := range map[string]struct {
+		user, denied  string
+		before, after []metav1.OwnerReference
+	}{
+		"an owner that no policy is about":                       {user: "mallory", after: besides(free), denied: "adding metadata.ownerReferences[1] of"},
+		"the same as a controller":                               {user: deployer, after: besides(free)},
+		"one that is taken away":                                 {user: "mallory", before: besides(free), after: []metav1.OwnerReference{owner}},
+		"the same owner under another name":                      {user: "mallory", after: besides(func(o *metav1.OwnerReference) { o.Name = "typo" }), denied: "adding metadata.ownerReferences[1] of"},
+		"the same as its controller, which does not select it":   {user: deployer, after: besides(func(o *metav1.OwnerReference) { o.Name = "typo" })},
+		"the same owner twice":                                   {user: "mallory", after: besides(func(*metav1.OwnerReference) {})},
+		"an owner in a version that nobody serves":               {user: "mallory", after: []metav1.OwnerReference{older}, denied: first + ".apiVersion"},
+		"one that a controller may serve before it is heard of":  {user: deployer, after: []metav1.OwnerReference{older}},
+		"an owner that had a version that nobody serves anymore": {user: "mallory", before: []metav1.OwnerReference{older}, after: []metav1.OwnerReference{owner}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, hook := strayWorld().hooks(t, deploymentPolicy, replicaSetPolicy)
+			before, after := replicaSet(3), replicaSet(3)
+			if tc.before != nil {
+				before.SetOwnerReferences(tc.before)
+			}
+			after.SetOwnerReferences(tc.after)
+			resp := hook.Handle(t.Context(), asking(t, tc.user, nil, before, after))
+			if resp.Allowed != (tc.denied == "") || !resp.Allowed && !strings.Contains(resp.Result.Message, tc.denied) {
+				t.Errorf("allowed = %v, want it denied for %q: %+v", resp.Allowed, tc.denied, resp.Result)
+			}
+		})
+	}
+}
+
 // TestJoiningParent shows who gives a child of a Deployment a parent besides.
 func TestJoiningParent(t *testing.T) {
 	const namer = "system:serviceaccount:shop:app-controller"

@@ -331,7 +331,7 @@ func (served) Namespaced(schema.GroupVersionKind) bool                 { return 
 func (served) ReplicasPath(schema.GroupVersionResource, string) string { return "spec.replicas" }
 func (s served) GroupKindFor(r schema.GroupVersionResource) (schema.GroupKind, bool) {
 	kind, ok := s.KindFor(r)
-	return kind.GroupKind(), ok
+	return kind.GroupKind(), ok && r.Version != "v1beta1"
 }
 func (served) Schema(schema.GroupVersionKind) change.Schema     { return nil }
 func (served) Labels(context.Context, string) map[string]string { return map[string]string{} }
