@@ -263,7 +263,7 @@ func phaseOf(rec *v1alpha1.AllowanceRecord) v1alpha1.Phase {
 // it has none.
 func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, void ledger.Ledger) error {
 	read := s.own
-	return s.inTurn(ref, func() error {
+	return s.inTurn(ctx, ref, func() error {
 		rec, err := read(ctx, ref)
 		read = s.stored
 		if err != nil || KnowsLedger(rec) {

@@ -30,7 +30,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -40,10 +39,10 @@ import (
 )
 
 // contention is how a write is tried again: several replicas, and several
-// requests for children of one holder, write the same record. A request waits
-// for some of these writes, so that all of it takes less than a second. Each conflict is
+// requests for children of one holder, write the same record. Each conflict is
 // somebody else's write that succeeded: many short pauses let more of these go by than a
-// few long ones.
+// few long ones. Where a request waits, it goes on for as long as that may take; where
+// none does, these pauses, of less than a second, are all.
 var contention = wait.Backoff{Steps: 18, Duration: 5 * time.Millisecond, Factor: 1.2, Jitter: 1}
 
 // Config is what a Store works with. All of it is required but the clock.
@@ -204,7 +203,7 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 	c := statusChange{parent: parent, create: create, mutate: mutate}
 	return s.turns.together(ref.UID, c, func(taken func() statusChanges) error {
 		read, known := s.own, ""
-		return s.inTurn(ref, func() error {
+		return s.inTurn(ctx, ref, func() error {
 			changes := taken()
 			rec, err := read(ctx, ref)
 			read = s.stored // whatever fails below fails because the cache is behind
@@ -256,12 +255,27 @@ func goesOn(rec *v1alpha1.AllowanceRecord, known string) (string, error) {
 	}
 }
 
-// inTurn tries a write of the record of an object until it is not outdated.
-func (s *Store) inTurn(ref v1alpha1.TargetReference, write func() error) error {
-	return retry.OnError(contention, outdated, func() error {
+// inTurn tries a write of the record of an object until it is not outdated, or, where ctx has a
+// deadline, until that. Its last error is what it returns: of a deadline that ended the tries no
+// conflict before it says anything.
+func (s *Store) inTurn(ctx context.Context, ref v1alpha1.TargetReference, write func() error) error {
+	try := func() error {
 		defer s.turns.acquire(ref.UID)()
 		return write()
-	})
+	}
+	_, waited := ctx.Deadline()
+	for pause := contention; ; {
+		err := try()
+		if !outdated(err) || pause.Steps <= 1 && !waited {
+			return err
+		}
+		select {
+		case <-time.After(pause.Step()):
+		case <-ctx.Done():
+			// This is no conflict: others who share the write may have longer.
+			return fmt.Errorf("%s: %w", err.Error(), ctx.Err())
+		}
+	}
 }
 
 // create makes the record, unless there is nothing to say in it, or its

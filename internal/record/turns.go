@@ -98,8 +98,9 @@ func (t *turns) acquire(uid types.UID) (release func()) {
 
 // together writes a change of a record, in one write with other changes that wait. The first
 // of these calls write, which gets all of them from taken once it has acquired the record; later
-// changes share the write after it. If a shared write fails, except by conflicts, each change is
-// written again by itself: an invalid one must not fail the others.
+// changes share the write after it. If a shared write fails, each change is written again by
+// itself: neither an invalid one nor the deadline of who wrote may fail the others. Only who wrote
+// until conflicts were too many does not go on.
 func (t *turns) together(uid types.UID, c statusChange, write func(taken func() statusChanges) error) error {
 	j, first := t.join(uid, c)
 	if first {
@@ -107,7 +108,7 @@ func (t *turns) together(uid types.UID, c statusChange, write func(taken func() 
 	} else {
 		<-j.written
 	}
-	if j.err == nil || len(j.changes) == 1 || outdated(j.err) {
+	if j.err == nil || len(j.changes) == 1 || first && outdated(j.err) {
 		return j.err
 	}
 	return write(func() statusChanges { return statusChanges{c} })

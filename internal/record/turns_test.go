@@ -17,6 +17,7 @@ limitations under the License.
 package record
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,7 +44,7 @@ func TestTogether(t *testing.T) {
 		together error
 		// of are the UIDs of the targets of the changes that are made while the first is written.
 		of []types.UID
-		// want has the changes of each write, sorted, and wantErr is the error of those that waited.
+		// want has the changes of each write, sorted, and wantErr is the error of who writes the shared one.
 		want    []string
 		wantErr error
 	}{
@@ -52,7 +53,8 @@ func TestTogether(t *testing.T) {
 		"waiting changes share a write":    {of: []types.UID{"a", "a", "a"}, want: []string{"a0 a1 a2", "first"}},
 		"each record has its own write":    {of: []types.UID{"a", "b", "a", "b"}, want: []string{"a0 a2", "b1 b3", "first"}},
 		"a refused write is split":         {of: []types.UID{"a", "a"}, together: refused, want: []string{"a0", "a0 a1", "a1", "first"}},
-		"a conflict fails all":             {of: []types.UID{"a", "a"}, together: conflict, want: []string{"a0 a1", "first"}, wantErr: conflict},
+		"a conflict fails who met it":      {of: []types.UID{"a", "a", "a"}, together: conflict, want: []string{"a0 a1 a2", "a1", "a2", "first"}, wantErr: conflict},
+		"a deadline is that of who wrote":  {of: []types.UID{"a", "a"}, together: context.DeadlineExceeded, want: []string{"a0", "a0 a1", "a1", "first"}},
 		"a panic does not lose the others": {of: []types.UID{"a", "a"}, together: errPanic, want: []string{"a0 a1", "a1", "first"}},
 	}
 	for name, test := range tests {
@@ -69,8 +71,12 @@ func TestTogether(t *testing.T) {
 				for i, uid := range test.of {
 					all.Go(func() {
 						defer func() { _ = recover() }()
-						if err := w.next(uid, fmt.Sprint(uid, i)); !errors.Is(err, test.wantErr) {
-							t.Errorf("together() = %v, want %v", err, test.wantErr)
+						var want error
+						if i == 0 {
+							want = test.wantErr
+						}
+						if err := w.next(uid, fmt.Sprint(uid, i)); !errors.Is(err, want) {
+							t.Errorf("together() = %v, want %v", err, want)
 						}
 					})
 					synctest.Wait()
