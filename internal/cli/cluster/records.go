@@ -21,9 +21,11 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 )
 
 // Records returns all AllowanceRecords of a namespace, or of all where it is empty.
@@ -57,4 +59,29 @@ func (c *Cluster) RecordsOf(ctx context.Context, t Target) ([]v1alpha1.Allowance
 		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
 	})
 	return all, nil
+}
+
+// Below returns the records of what lives below an object, its children first, as far as they are
+// among some records.
+func Below(records []v1alpha1.AllowanceRecord, uid types.UID) []*v1alpha1.AllowanceRecord {
+	children := map[types.UID][]*v1alpha1.AllowanceRecord{}
+	for i := range records {
+		if rec := &records[i]; rec.Status.EndedAt == nil {
+			parent := record.ParentOf(rec)
+			children[parent] = append(children[parent], rec)
+		}
+	}
+	delete(children, "")
+	var out []*v1alpha1.AllowanceRecord
+	for next := []types.UID{uid}; len(next) > 0; next = next[1:] {
+		below := children[next[0]]
+		delete(children, next[0]) // Somebody may have owners point in a circle.
+		for _, rec := range below {
+			if rec.Spec.TargetRef.UID != uid {
+				out = append(out, rec)
+				next = append(next, rec.Spec.TargetRef.UID)
+			}
+		}
+	}
+	return out
 }

@@ -43,7 +43,7 @@ func build(s *sight) *Report {
 			Policies:   policiesFor(s),
 			Bounds:     self.bounds(),
 			Rules:      self.rules(),
-			Obstacles:  slices.Concat(self.obstacles(s.policies.InitiatorsAbove(s.chain)), waiting(s)),
+			Obstacles:  slices.Concat(self.obstacles(s.policies.InitiatorsAbove(s.chain)), waiting(s), blockedBelow(s.below)),
 			Upgrades:   upgradesOf(s),
 			Initiators: names(self.Policies),
 		},

@@ -214,6 +214,16 @@ ITSELF, AS A CHILD
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionOverdue, Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-time.Hour)), Message: "Open for longer than 1m"}},
 		},
 	}
+	stuck := see(t, deployment(t))
+	for _, name := range []string{"web-1", "web-2", "web-3", "web-4", "web-5", "web-6", "web-7"} {
+		rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
+			Group: "apps", Version: "v1", Kind: "ReplicaSet", Namespace: "shop", Name: name,
+		}}}
+		if name != "web-2" {
+			rec.Status.Blocked = &v1alpha1.Blocked{Since: metav1.NewTime(now.Add(-time.Minute)), Message: "Delete of Pod x was denied"}
+		}
+		stuck.below = append(stuck.below, rec)
+	}
 	adopting := deployment(t)
 	adopting.rec = &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{Adopting: true}}
 	pending := see(t, deployment(t))
@@ -281,6 +291,29 @@ WHY NOT MORE
   Blocked, 60s ago    Create of ReplicaSet web-2 was denied
                       kubectl kausality why -n shop deployment/web
   Overdue, 60m ago    Open for longer than 1m
+`,
+		},
+		"a root below which something is blocked": {
+			sight: stuck,
+			want: `Deployment/web in namespace shop, Steady, generation 3
+It is waiting: its controller has not seen it yet.
+` + deploymentPolicies + `
+ITS CHILDREN, RIGHT NOW
+  KIND         ALLOWED   BECAUSE
+  ReplicaSet   nothing   no allowance counts now; anything is denied (AllowancePolicy deployment)
+` + deploymentRules + `
+WHY NOT MORE
+  BlockedBelow, 60s ago   ReplicaSet/web-1: Delete of Pod x was denied
+                          kubectl kausality why -n shop replicaset/web-1
+  BlockedBelow, 60s ago   ReplicaSet/web-3: Delete of Pod x was denied
+                          kubectl kausality why -n shop replicaset/web-3
+  BlockedBelow, 60s ago   ReplicaSet/web-4: Delete of Pod x was denied
+                          kubectl kausality why -n shop replicaset/web-4
+  BlockedBelow, 60s ago   ReplicaSet/web-5: Delete of Pod x was denied
+                          kubectl kausality why -n shop replicaset/web-5
+  BlockedBelow, 60s ago   ReplicaSet/web-6: Delete of Pod x was denied
+                          kubectl kausality why -n shop replicaset/web-6
+  BlockedBelow            there are more
 `,
 		},
 		"a root that is adopting": {

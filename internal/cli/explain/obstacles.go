@@ -93,6 +93,31 @@ func recorded(status *v1alpha1.AllowanceRecordStatus, ref v1alpha1.TargetReferen
 	return out
 }
 
+// mostBelow is how many objects are named that are blocked below another one.
+const mostBelow = 5
+
+// blockedBelow returns what is blocked below the object, and so may keep its controllers waiting.
+func blockedBelow(below []*v1alpha1.AllowanceRecord) []Obstacle {
+	var out []Obstacle
+	for _, rec := range below {
+		b := rec.Status.Blocked
+		if b == nil {
+			continue
+		}
+		if len(out) == mostBelow {
+			return append(out, Obstacle{What: blockedBelowIt, Message: "there are more"})
+		}
+		ref := rec.Spec.TargetRef
+		out = append(out, Obstacle{
+			What: blockedBelowIt, Since: &b.Since, Message: phrase.Target(ref) + ": " + b.Message, Command: phrase.Command("why", ref),
+		})
+	}
+	return out
+}
+
+// blockedBelowIt is what an obstacle is called that something below the object has.
+const blockedBelowIt = "BlockedBelow"
+
 // good are the conditions of a policy that should be true; all others should not.
 var good = []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionEnforced}
 

@@ -44,6 +44,8 @@ type sight struct {
 	policies cluster.Policies
 	// upgrades are all UpgradeAllowances.
 	upgrades []cluster.Upgrade
+	// below are the records of what lives below the object.
+	below []*v1alpha1.AllowanceRecord
 	// you is who asks; nil where that cannot be told.
 	you   *policy.Requester
 	notes []string
@@ -73,6 +75,11 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 	s.chain, s.notes = c.Ancestry(ctx, s.policies, obj, s.notes)
 	if err := s.readParent(ctx, c); err != nil {
 		return nil, err
+	}
+	if records, err := c.Records(ctx, target.Namespace); err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("What is blocked below it cannot be told: %v", err))
+	} else {
+		s.below = cluster.Below(records, obj.GetUID())
 	}
 	if s.upgrades, err = c.Upgrades(ctx); err != nil {
 		s.notes = append(s.notes, upgradesUntold(err))

@@ -123,8 +123,8 @@ type Rule struct {
 
 // Obstacle keeps an object from allowing more.
 type Obstacle struct {
-	// What it is, in a word: Withheld, Waiting, Adopting, Blocked, Overdue, or the
-	// condition of a policy.
+	// What it is, in a word: Withheld, Waiting, Adopting, Blocked, BlockedBelow, Overdue, or
+	// the condition of a policy.
 	What string `json:"what"`
 	// Since when, where that is known.
 	Since *metav1.Time `json:"since,omitempty"`

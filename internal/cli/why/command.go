@@ -33,8 +33,9 @@ import (
 const long = `Tell why a change was refused, or why nothing follows from it, and what would have
 allowed it.
 
-With an object: refusals of changes of it and of its children, and changes of it that
-are withheld. Without: those of all objects in the namespace, the latest first.`
+With an object: refusals of changes of it and of its children, changes of it that are
+withheld, and what waits further below. Without: those of all objects in the
+namespace, the latest first.`
 
 const example = `  # Why does this rollout not go on?
   kubectl kausality why deployment/web
@@ -62,7 +63,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 			if err != nil {
 				return err
 			}
-			report.Refusals, report.More = output.Latest(report.Refusals, most)
+			report.keep(most)
 			return out.Write(streams.Out, "Refusals", report, func(t text.Terminal) string {
 				return render(report, t, out.Wide(), time.Now())
 			})

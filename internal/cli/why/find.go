@@ -68,6 +68,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	if seen.obj != nil {
 		report.show(seen.obj, records, policies)
 	}
+	report.addBelow(records, subject, seen.obj)
 	report.Notes = append(report.Notes, seen.notes...)
 	if err != nil {
 		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", err))
@@ -140,7 +141,9 @@ func (r *Report) show(obj *unstructured.Unstructured, records []v1alpha1.Allowan
 }
 
 // isEmpty reports whether the report tells of nothing.
-func (r *Report) isEmpty() bool { return len(r.Refusals)+len(r.Withheld)+len(r.Generating) == 0 }
+func (r *Report) isEmpty() bool {
+	return len(r.Refusals)+len(r.Withheld)+len(r.Below)+len(r.Generating) == 0
+}
 
 // collect finds what the records tell about the subject, or about everything.
 func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subject *cluster.Target) *Report {

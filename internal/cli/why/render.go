@@ -43,6 +43,9 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	if more := output.More(t, r.More); more != "" {
 		out.WriteString(more + "\n")
 	}
+	for _, b := range r.Below {
+		out.WriteString(renderBelow(b, t, now) + "\n")
+	}
 	for _, g := range r.Generating {
 		out.WriteString(renderGenerating(g, t) + "\n")
 	}
@@ -76,7 +79,7 @@ func renderWithheld(w Withheld, t text.Terminal, now time.Time) string {
 func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
 	out.WriteString(t.Paint(text.Bad, "Refused "+phrase.Ago(r.Time.Time, now)) + indent +
-		t.Paint(text.Strong, strings.ToLower(r.Operation)+" of "+childText(r)) + state(r, t) + "\n")
+		t.Paint(text.Strong, changeText(r)) + state(r, t) + "\n")
 	var facts text.Table
 	facts.Row("asked by", r.User+repeated(r, now))
 	if r.Event == v1alpha1.EventRefused {
@@ -135,6 +138,9 @@ func renderRefusedItself(facts *text.Table, r Refusal, wide bool) {
 		facts.Row("record", r.Record)
 	}
 }
+
+// changeText says what was refused.
+func changeText(r Refusal) string { return strings.ToLower(r.Operation) + " of " + childText(r) }
 
 // childText names the first of the children that were refused, or the object itself.
 func childText(r Refusal) string {

@@ -32,10 +32,26 @@ type Report struct {
 	More int `json:"more,omitempty"`
 	// Withheld changes, from which nothing follows.
 	Withheld []Withheld `json:"withheld"`
+	// Below is what waits below the subject.
+	Below []Below `json:"below,omitempty"`
 	// Generating is what GeneratingPolicies want and do not get.
 	Generating []Generating `json:"generating,omitempty"`
 	// Notes say what could not be read, or is left out.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Below is an object below the subject that waits: its controllers were refused something, or a change
+// of it is withheld.
+type Below struct {
+	// Object that waits.
+	Object v1alpha1.TargetReference `json:"object"`
+	// Refused is what its controllers were refused last, and Since when that was; empty where nothing was.
+	Refused string       `json:"refused,omitempty"`
+	Since   *metav1.Time `json:"since,omitempty"`
+	// Withheld are the paths of what is withheld of it.
+	Withheld []string `json:"withheld,omitempty"`
+	// Command tells why.
+	Command string `json:"command"`
 }
 
 // Generating is something that a GeneratingPolicy wants and does not get.

@@ -1,0 +1,99 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/output"
+	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/cli/text"
+)
+
+// addBelow adds what waits below the subject: it is why the subject itself goes no further. obj is nil
+// where it cannot be read; of a namespace everything is told in any case.
+func (r *Report) addBelow(records []v1alpha1.AllowanceRecord, subject *cluster.Target, obj *unstructured.Unstructured) {
+	if subject == nil {
+		return
+	}
+	var uid types.UID
+	if obj != nil {
+		uid = obj.GetUID()
+	} else if i := slices.IndexFunc(records, func(rec v1alpha1.AllowanceRecord) bool {
+		return rec.Status.EndedAt == nil && subject.Is(rec.Spec.TargetRef)
+	}); i >= 0 {
+		uid = records[i].Spec.TargetRef.UID
+	}
+	for _, rec := range cluster.Below(records, uid) {
+		if b := belowIn(rec); b != nil {
+			r.Below = append(r.Below, *b)
+		}
+	}
+}
+
+// belowIn returns what waits as one record tells, nil where nothing does.
+func belowIn(rec *v1alpha1.AllowanceRecord) *Below {
+	ref := rec.Spec.TargetRef
+	b := &Below{Object: ref, Command: phrase.Command("why", ref)}
+	for _, a := range rec.Status.Active {
+		if isWithheld(a) {
+			b.Withheld = append(b.Withheld, a.Mutation)
+		}
+	}
+	if blocked := rec.Status.Blocked; blocked != nil {
+		b.Since, b.Refused = &blocked.Since, blocked.Message
+		if i := slices.IndexFunc(rec.Status.History, func(e v1alpha1.HistoryEntry) bool {
+			return e.Event == v1alpha1.EventDenied && isOf(blocked, e)
+		}); i >= 0 {
+			e := rec.Status.History[i]
+			b.Since, b.Refused = &e.Time, changeText(Refusal{HistoryEntry: e, Parent: ref})
+		}
+	}
+	if b.Refused == "" && len(b.Withheld) == 0 {
+		return nil
+	}
+	return b
+}
+
+// keep leaves out what is too much.
+func (r *Report) keep(most output.Limit) {
+	r.Refusals, r.More = output.Latest(r.Refusals, most)
+	var more int
+	if r.Below, more = output.Latest(r.Below, most); more > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("Below it %d more wait (--limit).", more))
+	}
+}
+
+func renderBelow(b Below, t text.Terminal, now time.Time) string {
+	var facts text.Table
+	if b.Refused != "" {
+		facts.Row("refused", fmt.Sprintf("%s, %s, still waiting", strings.TrimSuffix(b.Refused, "."), phrase.Ago(b.Since.Time, now)))
+	}
+	if len(b.Withheld) > 0 {
+		facts.Row("withheld", strings.Join(b.Withheld, ", "))
+	}
+	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: b.Command, Unbroken: true})
+	return t.Paint(text.Wait, "Below it") + indent + t.Paint(text.Strong, phrase.Target(b.Object)) + "\n" + facts.Render(t, indent)
+}
