@@ -37,6 +37,11 @@ func Annotate(of Objects, key, value string) string {
 	return "kubectl annotate" + NamespaceFlag(of.Namespace) + " " + of.arguments() + " " + Word(key) + "=" + Quote(value)
 }
 
+// Delete returns the command that deletes objects.
+func Delete(of Objects) string {
+	return "kubectl delete" + NamespaceFlag(of.Namespace) + " " + of.arguments()
+}
+
 // Kausality returns a command of the plugin about one object.
 func Kausality(command string, of Objects) string {
 	return "kubectl kausality " + command + NamespaceFlag(of.Namespace) + " " + of.Slashed()

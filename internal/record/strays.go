@@ -76,3 +76,31 @@ func (s *Store) ForgetStrays(ctx context.Context, parent v1alpha1.TargetReferenc
 		return len(status.Strays) < before
 	})
 }
+
+// operationDelete is the operation of a deletion, as records have it.
+const operationDelete = "Delete"
+
+// StraysInTheWay says because of which strays of its parent a change of a child may have been denied, as
+// far as a record tells: the child is one itself, which no allowance covers, or it was to be deleted while
+// there are others of its kind, for which healing makes no room.
+func StraysInTheWay(strays []v1alpha1.StrayChild, operation, kind, name string) (itself bool, others []v1alpha1.StrayChild) {
+	for _, stray := range strays {
+		switch {
+		case stray.Kind != kind:
+		case stray.Name == name:
+			return true, nil
+		case operation == operationDelete:
+			others = append(others, stray)
+		}
+	}
+	return false, others
+}
+
+// NamesOf returns the names of strays.
+func NamesOf(strays []v1alpha1.StrayChild) []string {
+	out := make([]string, 0, len(strays))
+	for _, stray := range strays {
+		out = append(out, stray.Name)
+	}
+	return out
+}

@@ -186,7 +186,7 @@ func isOf(blocked *v1alpha1.Blocked, e v1alpha1.HistoryEntry) bool {
 // deniedChild returns a change of a child of a record's target that was denied.
 func deniedChild(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alpha1.HistoryEntry) Refusal {
 	out := Refusal{
-		HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name, Stray: isStray(rec, e),
+		HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name, Stray: isStray(rec, e), Strays: straysOf(rec, policies, e),
 		Remedies: []Remedy{}, Upgrade: upgradeOf(rec, e),
 	}
 	if !out.Stray {

@@ -92,9 +92,7 @@ func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string 
 	if r.Held {
 		facts.Row("waits for", "what is withheld of "+phrase.Target(r.Parent)+": until that is approved or taken back, nothing allows it")
 	}
-	if r.Stray {
-		facts.Row("allowed by", "nothing, as it was adopted without a cause: whoever may do so deletes it, or approves that it is there")
-	}
+	renderStrays(&facts, r)
 	for _, remedy := range r.Remedies {
 		facts.Row("allowed by", remedyText(r, remedy))
 	}

@@ -82,11 +82,25 @@ type Refusal struct {
 	// Stray is true of a child that was adopted without a cause: no allowance covers a change of it until
 	// an initiator approves it.
 	Stray bool `json:"stray,omitempty"`
+	// Strays are such children because of which it was refused: itself, or those of its kind for which none
+	// is deleted; nil where there are none.
+	Strays *Strays `json:"strays,omitempty"`
 	// Remedies are what would have allowed it.
 	Remedies []Remedy `json:"remedies"`
 	// Upgrade says what it has to do with an upgrade of the parent; nil where nothing is known
 	// of that.
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
+}
+
+// Strays are children that were adopted without a cause.
+type Strays struct {
+	// Names of them.
+	Names []string `json:"names"`
+	// Initiators are who may approve that they are there, or delete them; where they are empty, whoever
+	// may initiate further up.
+	Initiators []string `json:"initiators,omitempty"`
+	// Commands do so: for each namespace, the one that deletes them, and the one that approves them.
+	Commands []string `json:"commands"`
 }
 
 // Upgrade is what a refusal has to do with an upgrade.

@@ -145,7 +145,10 @@ func TestWhy(t *testing.T) {
 		{Relation: v1alpha1.RelationWithheld, Mutation: "spec.names[2]", Initiator: "eve"},
 	}})
 	stray := recordOf("stray", v1alpha1.AllowanceRecordStatus{
-		Strays:  []v1alpha1.StrayChild{{Kind: "ReplicaSet", Name: "mine"}},
+		Strays: []v1alpha1.StrayChild{
+			{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "mine"}, {Kind: "Other", Name: "other"},
+			{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "later", Time: before(time.Second)},
+		},
 		History: []v1alpha1.HistoryEntry{denial(time.Minute, "Update", "mine", "spec.replicas"), denial(time.Hour, "Delete", "old", "delete")},
 	})
 	scale := v1alpha1.HistoryEntry{
@@ -275,13 +278,20 @@ Refused 60s ago  update of Pod/p
   asked by      mallory
   not covered   spec.replicas
   bounded by    Deployment/stray, through AllowancePolicy deployment
-  allowed by    nothing, as it was adopted without a cause: whoever may do so deletes it, or
-                approves that it is there
+  allowed by    nothing, as it was adopted without a cause: Group platform-team has to delete it, or
+                to approve that it is there
+  delete        kubectl delete -n shop replicaset mine
+  or approve    kubectl annotate -n shop replicaset mine replicaset.kausality.io/approve='metadata.ownerReferences'
 
 Refused 60m ago  delete of ReplicaSet/old
   asked by      mallory
   not covered   delete
   bounded by    Deployment/stray, through AllowancePolicy deployment
+  waits for     ReplicaSet/mine, which Deployment/stray adopted without a cause, and for which no
+                other ReplicaSet is deleted: Group platform-team has to delete it, or to approve
+                that it is there
+  delete        kubectl delete -n shop replicaset mine
+  or approve    kubectl annotate -n shop replicaset mine replicaset.kausality.io/approve='metadata.ownerReferences'
   allowed by    no change, while Deployment/stray is steady and nothing of it is withheld
                 (maintaining, AllowancePolicy deployment)
 `,

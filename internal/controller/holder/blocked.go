@@ -29,6 +29,7 @@ import (
 	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -115,7 +116,7 @@ func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Le
 	}
 	status.Blocked = &v1alpha1.Blocked{
 		Since:      metav1.NewTime(status.LastDenial.Time.Time),
-		Message:    v.blockedMessage(*status.LastDenial, now.withheld),
+		Message:    v.blockedMessage(*status.LastDenial, now.withheld, status.Strays),
 		Allowances: now.allowances,
 		Withheld:   now.withheld,
 		Policies:   now.policies,
@@ -126,12 +127,18 @@ func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Le
 
 // blockedMessage says what waits and who could help. It names paths, and never
 // what is in them.
-func (v view) blockedMessage(d v1alpha1.Decision, withheld []string) string {
+func (v view) blockedMessage(d v1alpha1.Decision, withheld []string, strays []v1alpha1.StrayChild) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s was denied: ", d.Operation, strings.TrimSpace(d.Kind+" "+d.Name))
-	if len(withheld) > 0 {
+	stray, others := record.StraysInTheWay(strays, d.Operation, d.Kind, d.Name)
+	switch {
+	case len(withheld) > 0:
 		fmt.Fprintf(&b, "a change that is withheld has to be approved or taken back first: %s.", listing.Paths(withheld))
-	} else {
+	case stray:
+		b.WriteString("it was adopted without a cause, and has to be deleted or approved first.")
+	case len(others) > 0:
+		fmt.Fprintf(&b, "what was adopted without a cause has to be deleted or approved first: %s %s.", d.Kind, listing.Paths(record.NamesOf(others)))
+	default:
 		fmt.Fprintf(&b, "no allowance covers it")
 		if len(d.Paths) > 0 {
 			fmt.Fprintf(&b, ": %s", listing.Paths(d.Paths))

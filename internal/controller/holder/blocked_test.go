@@ -126,6 +126,7 @@ func TestBlockedMessage(t *testing.T) {
 	tests := map[string]struct {
 		decision v1alpha1.Decision
 		withheld []string
+		strays   []v1alpha1.StrayChild
 		want     string
 	}{
 		"not covered": {
@@ -141,6 +142,21 @@ func TestBlockedMessage(t *testing.T) {
 			withheld: []string{"spec.template"},
 			want:     "Create of ReplicaSet web-1 was denied: a change that is withheld has to be approved or taken back first: spec.template.",
 		},
+		"a stray is in the way": {
+			decision: v1alpha1.Decision{Operation: "Delete", Kind: "Pod", Name: "web-1-a", Paths: []string{"delete"}},
+			strays:   []v1alpha1.StrayChild{{Kind: "Pod", Name: "debug"}, {Kind: "Other", Name: "other"}, {Kind: "Pod", Name: "more"}},
+			want:     "Delete of Pod web-1-a was denied: what was adopted without a cause has to be deleted or approved first: Pod debug, more.",
+		},
+		"a stray itself": {
+			decision: v1alpha1.Decision{Operation: "Update", Kind: "ReplicaSet", Name: "mine", Paths: []string{"spec.replicas"}},
+			strays:   []v1alpha1.StrayChild{{Kind: "ReplicaSet", Name: "mine"}, {Kind: "ReplicaSet", Name: "more"}},
+			want:     "Update of ReplicaSet mine was denied: it was adopted without a cause, and has to be deleted or approved first.",
+		},
+		"a stray that is in nobody's way": {
+			decision: v1alpha1.Decision{Operation: "Create", Kind: "Pod", Paths: []string{"create"}},
+			strays:   []v1alpha1.StrayChild{{Kind: "Pod", Name: "debug"}},
+			want:     "Create of Pod was denied: no allowance covers it: create.",
+		},
 		"many paths": {
 			decision: v1alpha1.Decision{Operation: "Update", Kind: "X", Name: "x", Paths: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
 			want:     "Update of X x was denied: no allowance covers it: a, b, c, d, e, f, g, h and 2 more.",
@@ -148,7 +164,7 @@ func TestBlockedMessage(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, v.blockedMessage(test.decision, test.withheld)); diff != "" {
+			if diff := cmp.Diff(test.want, v.blockedMessage(test.decision, test.withheld, test.strays)); diff != "" {
 				t.Errorf("message (-want +got):\n%s", diff)
 			}
 		})
