@@ -24,6 +24,8 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"kausality.io/operator/internal/certs"
 )
 
 func main() {
@@ -32,7 +34,7 @@ func main() {
 	logging := zap.Options{}
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	ctrl.SetLogger(certs.Logger(zap.New(zap.UseFlagOptions(&logging))))
 	ctrl.Log.WithName("setup").Info("Starting Kausality", "version", builtVersion())
 
 	if err := run(ctrl.SetupSignalHandler(), opts); err != nil {
