@@ -18,6 +18,9 @@ package e2e
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -117,6 +120,27 @@ var _ = Describe("A bounded Pod", func() {
 		Expect(shared.alice().Delete(ctx, waiting)).To(Succeed())
 		shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
 		Expect(audit.writes(byControllers, stage.Failed)).To(HaveLen(2), "only what was tried in the controller's name is refused")
+	}, SpecTimeout(specTimeout))
+
+	It("can be debugged by initiators as the comment in the sample says", func(ctx SpecContext) {
+		const debuggable = "debuggable"
+		ns = shared.newNamespaceFor(ctx, debuggable)
+		unrestricted(ctx)
+		policies := shared.samplePoliciesFor(ctx, debuggable)
+		text, err := os.ReadFile(filepath.Join(samples, "kausality_v1alpha1_allowancepolicy_replicaset.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		commented := parsePolicies(regexp.MustCompile(`(?m)^    # `).ReplaceAllString(string(text), "    "))[0]
+		for _, p := range policies {
+			if p.Spec.For == commented.Spec.For {
+				Expect(len(commented.Spec.Maintaining.Policies)).To(BeNumerically(">", len(p.Spec.Maintaining.Policies)), "the sample has no such comment")
+				p.Spec.Maintaining = commented.Spec.Maintaining
+			}
+		}
+		shared.apply(ctx, policies...)
+		deployed(ctx)
+		expectForbidden(debug(ctx, shared.mallory()), "spec.ephemeralContainers")
+		Expect(debug(ctx, shared.alice())).To(Succeed())
+		expectForbidden(resize(ctx, shared.alice()), "spec.containers[0].resources")
 	}, SpecTimeout(specTimeout))
 
 	It("can be changed by initiators of a policy for Pods, and is not evicted where nothing maintains", func(ctx SpecContext) {
