@@ -198,6 +198,16 @@ type AllowanceRecordStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	Strays []StrayChild `json:"strays,omitempty"`
 
+	// setAside are objects that nobody owns and that the target may adopt with a cause, as long as
+	// they are as they were left: children that it has released, and what an initiator has made
+	// for it or given back to it. An entry goes a day after it was written, and the oldest where
+	// there is no room.
+	// +optional
+	// +listType=map
+	// +listMapKey=uid
+	// +kubebuilder:validation:MaxItems=64
+	SetAside []SetAsideChild `json:"setAside,omitempty"`
+
 	// ignoredParents are parents that somebody gave the target while no operator looked,
 	// whom nobody knows to be one that may. They bound and cover nothing: no phase, ledger,
 	// chain or approval of theirs counts for the target. An entry goes when an initiator
@@ -464,6 +474,46 @@ type StrayChild struct {
 	// name of the child.
 	Name string `json:"name"`
 	// time of the latest request that adopted it.
+	Time metav1.Time `json:"time"`
+}
+
+// MaxSetAside is how many objects that are set aside a record names. What it does not name any more
+// is a stray when it is adopted.
+const MaxSetAside = 64
+
+// SetAsideChild is an object that nobody owns, and that the target has released, or that an
+// initiator made for the target to adopt.
+type SetAsideChild struct {
+	// uid of the object.
+	UID types.UID `json:"uid"`
+	// kind of the object.
+	Kind string `json:"kind"`
+	// name of the object.
+	Name string `json:"name"`
+	// digest of what the object was like when the target released it, with a key; left out where
+	// that is not known.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+	// time of the request that released it, or that made it.
+	Time metav1.Time `json:"time"`
+	// returned is how an initiator had the target adopt the object; left out where none did.
+	// +optional
+	Returned *ReturnedChild `json:"returned,omitempty"`
+}
+
+// ReturnedChild says that an initiator had the target adopt an object.
+type ReturnedChild struct {
+	// initiator who did.
+	Initiator string `json:"initiator"`
+	// field by which the target adopts the object since then, such as metadata.labels, or (created).
+	Field string `json:"field"`
+	// generation of the object after the request.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// digest of what the initiator left the object like, with a key. It is adopted with a cause as
+	// long as it is like that.
+	Digest string `json:"digest"`
+	// time of the request. It is a cause for two minutes.
 	Time metav1.Time `json:"time"`
 }
 

@@ -57,7 +57,7 @@ func End(status *v1alpha1.AllowanceRecordStatus, now time.Time) *v1alpha1.Allowa
 	}
 	status.Active, status.ActiveCount, status.WithheldCount, status.FirstSeen = nil, 0, 0, nil
 	status.PendingGrants, status.Consumed = nil, nil
-	status.Adopting, status.AdoptingSince, status.Strays, status.IgnoredParents = false, nil, nil, nil
+	status.Adopting, status.AdoptingSince, status.Strays, status.SetAside, status.IgnoredParents = false, nil, nil, nil, nil
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionOverdue)
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionParentIgnored)
 	status.Blocked, status.AnsweredDenials = nil, status.Denials

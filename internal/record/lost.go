@@ -238,6 +238,9 @@ func (s *Store) restore(ctx context.Context, rec *v1alpha1.AllowanceRecord) bool
 		status.Strays = slices.DeleteFunc(status.Strays, func(old v1alpha1.StrayChild) bool { return old.UID == c.UID })
 		status.Strays = append(status.Strays, c)
 	}
+	for _, c := range since.SetAside {
+		status.SetAside = withSetAside(status.SetAside, c)
+	}
 	status.BrokenGlass = append(status.BrokenGlass, since.BrokenGlass...)
 	if since.Deletion != nil {
 		status.Deletion = since.Deletion
