@@ -36,6 +36,9 @@ type Adoption struct {
 	Parent Parent
 	// Initiator is true where the requester may initiate on that parent or above it.
 	Initiator bool
+	// Returned says which initiator had that parent adopt the child, as it is, a moment ago; nil where
+	// none did.
+	Returned *v1alpha1.ReturnedChild
 }
 
 // AdoptsWithoutCause reports whether the request gives the child a parent although
@@ -44,8 +47,8 @@ func (in *Input) AdoptsWithoutCause() bool {
 	if in.Adoption == nil || in.Operator || in.Child.Deleting || platform(in) || bookkeeping(in) {
 		return false // It needs no cause.
 	}
-	if in.Adoption.Initiator || origin(in) || in.BreakGlass != "" {
-		return false // The requester is one.
+	if in.Adoption.Initiator || in.Adoption.Returned != nil || origin(in) || in.BreakGlass != "" {
+		return false // The requester is one, or somebody who may had it happen.
 	}
 	adopted := *in
 	adopted.ParentState, adopted.Parent = ParentFound, in.Adoption.Parent

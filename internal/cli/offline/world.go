@@ -255,6 +255,16 @@ func (r *records) AddStray(context.Context, v1alpha1.TargetReference, v1alpha1.S
 	return nil
 }
 
+// SetAside implements admission.Records.
+func (r *records) SetAside(context.Context, v1alpha1.TargetReference, v1alpha1.SetAsideChild) error {
+	return nil
+}
+
+// Return implements admission.Records.
+func (r *records) Return(context.Context, v1alpha1.TargetReference, types.UID, v1alpha1.ReturnedChild) error {
+	return nil
+}
+
 // RememberVersion implements admission.Records. Nobody knows the versions of controllers here.
 func (*records) RememberVersion(context.Context, v1alpha1.TargetReference, func([]v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion) error {
 	return nil

@@ -188,6 +188,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req objectcache.Request) (re
 		if err := r.forgetStrays(ctx, current, &next); err != nil {
 			return reconcile.Result{}, err
 		}
+		if err := r.forgetSetAside(ctx, current, &next); err != nil {
+			return reconcile.Result{}, err
+		}
 	}
 	after := next.In(r.Clock.Now())
 	if after > longDelay {

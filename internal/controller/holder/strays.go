@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/record"
 )
 
 const (
@@ -66,6 +67,25 @@ func (r *Reconciler) forgetStrays(ctx context.Context, rec *v1alpha1.AllowanceRe
 		return nil
 	}
 	return r.Records.ForgetStrays(ctx, rec.Spec.TargetRef, gone...)
+}
+
+// forgetSetAside removes from the record of a holder what was set aside and is over.
+func (r *Reconciler) forgetSetAside(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *requeue.Soonest) error {
+	if rec == nil {
+		return nil
+	}
+	over, now := false, r.Clock.Now()
+	for i := range rec.Status.SetAside {
+		if until := record.SetAsideUntil(&rec.Status.SetAside[i]); until.After(now) {
+			next.At(until)
+		} else {
+			over = true
+		}
+	}
+	if !over {
+		return nil
+	}
+	return r.Records.ForgetSetAside(ctx, rec.Spec.TargetRef)
 }
 
 // isStillChild reports whether an object is the stray, and names its parent.

@@ -112,3 +112,44 @@ func TestStraysAreForgotten(t *testing.T) {
 		t.Errorf("looks again at %v, want %v", next.Time, want)
 	}
 }
+
+func TestForgetsWhatWasSetAside(t *testing.T) {
+	target := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "ReplicaSet", Namespace: "shop", Name: "web", UID: "web-uid"}
+	rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: target}}
+	rec.Namespace, rec.Name = "shop", record.Name(target)
+	aside := func(name string, age time.Duration, returned ...time.Duration) v1alpha1.SetAsideChild {
+		child := v1alpha1.SetAsideChild{UID: types.UID(name), Kind: "Pod", Name: name, Time: controllertest.Before(age)}
+		for _, age := range returned {
+			child.Returned = &v1alpha1.ReturnedChild{Initiator: "alice", Time: controllertest.Before(age)}
+		}
+		return child
+	}
+	rec.Status.SetAside = []v1alpha1.SetAsideChild{
+		aside("kept", time.Hour), aside("old", 24*time.Hour), aside("returned", time.Hour, time.Minute), aside("adopted", time.Hour, 2*time.Minute),
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(rec).WithObjects(rec).Build()
+	clock := clocktesting.NewFakeClock(controllertest.Noon)
+	r := &Reconciler{Records: record.NewStore(record.Config{Client: c, Live: c, OperatorNamespace: "kausality-system", Clock: clock}), Clock: clock}
+	var next requeue.Soonest
+	if err := r.forgetSetAside(t.Context(), rec, &next); err != nil {
+		t.Fatal(err)
+	}
+	after, err := r.Records.Live(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, c := range after.Status.SetAside {
+		left = append(left, c.Name)
+	}
+	if diff := cmp.Diff([]string{"kept", "returned"}, left); diff != "" {
+		t.Errorf("set aside (-want +got):\n%s", diff)
+	}
+	if want := controllertest.Noon.Add(time.Minute); !next.Time.Equal(want) {
+		t.Errorf("looks again at %v, want %v", next.Time, want)
+	}
+}

@@ -111,7 +111,8 @@ func deletesOutside(p *policy.Policy) bool {
 }
 
 // causeOf returns who caused a request that a verdict let through, and the way to the
-// parent: by the UpgradeAllowance or the allowance that covers it, or by deleting the parent. There is none
+// parent: by the UpgradeAllowance or the allowance that covers it, by giving back what is adopted, or by
+// deleting the parent. There is none
 // for what passes otherwise.
 func (f *facts) causeOf(v decision.Verdict) (initiator string, trace []v1alpha1.TraceHop) {
 	if v.Upgrade != nil {
@@ -119,6 +120,9 @@ func (f *facts) causeOf(v decision.Verdict) (initiator string, trace []v1alpha1.
 	}
 	if v.Exercised != nil {
 		return v.Exercised.Initiator, v.Exercised.Trace
+	}
+	if back := f.returned(v); back != nil {
+		return back.Initiator, []v1alpha1.TraceHop{{Kind: f.Child.GVK.Kind, Name: f.Child.Name, Generation: back.Generation, Field: back.Field}}
 	}
 	if d := f.CausedByDeletion(v); d != nil {
 		return d.Initiator, d.Trace

@@ -93,6 +93,11 @@ type Records interface {
 	AcceptParents(ctx context.Context, target v1alpha1.TargetReference) error
 	// RemoveStray notes that it has a cause after all.
 	RemoveStray(ctx context.Context, parent v1alpha1.TargetReference, child types.UID) error
+	// SetAside notes what a child is like that a parent releases, or that somebody made for it,
+	// before the request is answered (D5).
+	SetAside(ctx context.Context, parent v1alpha1.TargetReference, child v1alpha1.SetAsideChild) error
+	// Return notes that an initiator had a parent adopt what was set aside.
+	Return(ctx context.Context, parent v1alpha1.TargetReference, child types.UID, returned v1alpha1.ReturnedChild) error
 	// RememberVersion has a parent remember the version of a controller that an upgrade lets
 	// through, before the request is answered (D12). note is asked for it with what the
 	// parent remembers by then, maybe several times, and nil is nothing to remember.

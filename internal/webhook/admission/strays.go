@@ -40,6 +40,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 // gatherAdopter adds what there is to know about the parent that an update gives the
@@ -73,7 +74,10 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 		p = adopter
 	}
 	if adopter.state == decision.ParentFound {
-		p.adoption = &decision.Adoption{Parent: adopter.bounds, Initiator: mayInitiateOn(index, adopter.chain, r.requester)}
+		p.adoption = &decision.Adoption{
+			Parent: adopter.bounds, Initiator: mayInitiateOn(index, adopter.chain, r.requester),
+			Returned: record.Returned(adopter.parentRecord, r.old, g.DigestKey, g.now()),
+		}
 		p.taken = r.takes(ref)
 		p.adopter, p.adopterInitiators = adopter.parent, index.InitiatorsOf(adopter.chain)
 		p.adopterSince, p.since = adopter.parentObject.GetCreationTimestamp(), r.old.GetCreationTimestamp()

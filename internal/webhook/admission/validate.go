@@ -194,6 +194,7 @@ func (v *Validator) keep(ctx context.Context, r *request, o *outcome) error {
 		return err
 	}
 	v.keepLeft(ctx, r, f)
+	v.keepSetAside(ctx, r, f)
 	if err := v.keepForReaders(ctx, f, verdict, o.grant); err != nil {
 		return lostError{err}
 	}

@@ -247,6 +247,32 @@ func (s store) AddStray(_ context.Context, parent v1alpha1.TargetReference, chil
 	return s.broken
 }
 
+func (s store) SetAside(_ context.Context, parent v1alpha1.TargetReference, child v1alpha1.SetAsideChild) error {
+	if child.Time = metav1.Now(); child.Returned != nil {
+		child.Returned.Time = child.Time
+	}
+	if s.records == nil {
+		s.records = map[types.UID]*v1alpha1.AllowanceRecord{}
+	}
+	rec := s.records[parent.UID]
+	if rec == nil {
+		rec = &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: parent}}
+		s.records[parent.UID] = rec
+	}
+	rec.Status.SetAside = append(slices.DeleteFunc(rec.Status.SetAside, func(c v1alpha1.SetAsideChild) bool { return c.UID == child.UID }), child)
+	return s.broken
+}
+
+func (s store) Return(_ context.Context, parent v1alpha1.TargetReference, child types.UID, returned v1alpha1.ReturnedChild) error {
+	returned.Time = metav1.Now()
+	for i, c := range s.records[parent.UID].Status.SetAside {
+		if c.UID == child {
+			s.records[parent.UID].Status.SetAside[i].Returned = &returned
+		}
+	}
+	return s.broken
+}
+
 func (s store) RememberVersion(
 	_ context.Context, parent v1alpha1.TargetReference, note func([]v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion,
 ) error {
