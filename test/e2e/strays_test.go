@@ -22,6 +22,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -123,6 +124,64 @@ var _ = Describe("A child that was adopted without a cause", func() {
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.podsNamed(ctx, g, ns, "web")).To(SatisfyAll(HaveLen(5), ContainElement(stray.Name)))
 		}).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
+	// setAside takes a Pod out of its ReplicaSet, which makes another one.
+	setAside := func(ctx SpecContext) (*appsv1.ReplicaSet, *corev1.Pod) {
+		GinkgoHelper()
+		rs, pod := shared.newestReplicaSet(ctx, d), &corev1.Pod{}
+		pod.Namespace, pod.Name = ns, shared.podsNamed(ctx, Default, ns, "web")[0]
+		owner.change(ctx, pod, patch(`{"metadata":{"labels":{"app":null}}}`))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.podsNamed(ctx, g, ns, "web")).To(SatisfyAll(HaveLen(3), Not(ContainElement(pod.Name))))
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+			g.Expect(pod.OwnerReferences).To(BeEmpty())
+		}).Should(Succeed())
+		shared.rolledOut(ctx, d)
+		return rs, pod
+	}
+	putBack := patch(`{"metadata":{"labels":{"app":"web"}}}`)
+
+	It("is none that an initiator sets aside and puts back", func(ctx SpecContext) {
+		rs, pod := setAside(ctx)
+		owner.change(ctx, pod, putBack)
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(audit.writes(controlplane.ByVerb("patch"), byControllers, controlplane.OnObject(ns, pod.Name))).To(ContainElement(
+				HaveField("Annotations", HaveKeyWithValue(auditTrace, SatisfyAll(HavePrefix(alice+" "), ContainSubstring(`"field":"metadata.labels"`))))))
+		}).Should(Succeed())
+		owner.change(ctx, d, image("web:2"))
+		shared.hasPods(ctx, ns, map[string]int{"web:2": 3})
+		shared.rolledOut(ctx, d)
+		Expect(shared.straysOf(ctx, Default, rs)).To(BeEmpty())
+		Expect(audit.refusals()).To(BeEmpty())
+	}, SpecTimeout(specTimeout))
+
+	It("is none that an initiator makes", func(ctx SpecContext) {
+		rs := shared.newestReplicaSet(ctx, d)
+		made := &corev1.Pod{Spec: *rs.Spec.Template.Spec.DeepCopy()}
+		made.Namespace, made.Name, made.Labels = ns, rs.Name+"-made", rs.Spec.Selector.MatchLabels
+		Expect(owner.Create(ctx, made)).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(audit.writes(controlplane.ByVerb("patch"), byControllers, controlplane.OnObject(ns, made.Name))).To(ContainElement(
+				HaveField("Annotations", HaveKeyWithValue(auditTrace, SatisfyAll(HavePrefix(alice+" "), ContainSubstring(v1alpha1.FieldCreated))))))
+			g.Expect(shared.podsNamed(ctx, g, ns, "web")).To(HaveLen(3))
+		}).Should(Succeed())
+		Expect(shared.straysOf(ctx, Default, rs)).To(BeEmpty())
+		Expect(audit.refusals()).To(BeEmpty())
+	}, SpecTimeout(specTimeout))
+
+	It("is one that somebody else changes meanwhile, or puts back", func(ctx SpecContext) {
+		By("changing what is set aside")
+		rs, pod := setAside(ctx)
+		rogue.change(ctx, pod, patch(`{"spec":{"activeDeadlineSeconds":9999}}`))
+		owner.change(ctx, pod, putBack)
+		shared.hasStray(ctx, audit, rs, pod)
+		Expect(owner.Delete(ctx, pod)).To(Succeed())
+
+		By("putting it back")
+		rs, pod = setAside(ctx)
+		rogue.change(ctx, pod, putBack)
+		shared.hasStray(ctx, audit, rs, pod)
 	}, SpecTimeout(specTimeout))
 
 	It("does not stop a rollout", func(ctx SpecContext) {

@@ -1336,6 +1336,16 @@ var mutants = []mutant{
 		ways:  []string{"having a Deployment adopt a ReplicaSet"},
 	},
 	{
+		name:  "what an initiator puts back is adopted, whatever it has become",
+		edits: []edit{{"internal/record/setaside.go", "digest != \"\" && digest == SetAsideDigest(obj, key)", "digest != \"\" || digest == SetAsideDigest(obj, key)"}},
+		unit:  []string{"-run=TestReturnedChildIsNoStray", "./internal/webhook/admission"},
+	},
+	{
+		name:  "anybody puts back what was set aside",
+		edits: []edit{{"internal/webhook/admission/setaside.go", "bounds) && mayInitiateOn(", "bounds) || mayInitiateOn("}, {"internal/webhook/admission/setaside.go", "if !slices.ContainsFunc(f.index.Policies(), func(p *policy.Policy) bool { return p.MayInitiate(r.requester) }) {", "if false {"}},
+		unit:  []string{"-run=TestReturnedChildIsNoStray", "./internal/webhook/admission"},
+	},
+	{
 		name:  "healing makes room for strays",
 		edits: []edit{{judge, " || in.makesRoom(act) {", " {"}},
 		ways:  []string{"having a ReplicaSet adopt Pods"},
