@@ -446,9 +446,29 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 		perhaps, surely = perhaps || !caused || len(states[i].held) > 0, surely && !caused
 	}
 	if perhaps {
-		c.strays[w.life.UID] = adoption{at: w.Received, by: parent.UID, sure: surely}
+		c.strays[w.life.UID] = adoption{at: w.Received, by: parent.UID, sure: surely && !c.mayHaveReturned(w.life, parent)}
 	}
 	return true
+}
+
+// mayHaveReturned reports whether somebody wrote a child while it was nobody's who may initiate on its parent, or
+// above that: who puts back what was released, or makes what is adopted, has caused the adoption.
+func (c *checker) mayHaveReturned(child, parent *audit.Life) bool {
+	initiates := func(w *audit.Write) bool { return c.initiatesOn(parent, w) }
+	return slices.ContainsFunc(child.Versions, func(v *audit.Version) bool {
+		return v.Controller() == nil && slices.ContainsFunc(v.Writers(), initiates)
+	})
+}
+
+// initiatesOn reports whether somebody may initiate on an object, or above it.
+func (c *checker) initiatesOn(l *audit.Life, w *audit.Write) bool {
+	for depth := 0; l != nil && depth < deepest; depth++ {
+		if policylog.Knows(c.rulesOf(l).Ever(l.First().Kind, w.Received.Add(-lag), w.Answered), w, true) {
+			return true
+		}
+		l = c.parentAt(l, w.Received)
+	}
+	return false
 }
 
 // byPhase looks at the versions of the parent that were current.
