@@ -17,6 +17,8 @@ limitations under the License.
 package certs
 
 import (
+	"slices"
+
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -59,6 +61,6 @@ func (s rotationSink) Error(err error, message string, keysAndValues ...any) {
 	case !apierrors.IsConflict(err):
 		s.LogSink.Error(err, message, keysAndValues...)
 	case s.Enabled(level):
-		s.LogSink.Info(level, message+"; it is tried again", append(keysAndValues[:len(keysAndValues):len(keysAndValues)], "reason", err.Error())...)
+		s.LogSink.Info(level, message+"; it is tried again", append(slices.Clip(keysAndValues), "reason", err.Error())...)
 	}
 }

@@ -18,6 +18,7 @@ package record
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -63,7 +64,7 @@ func TestSetAside(t *testing.T) {
 	// state says whether the Pods are as they were set aside, and may be adopted.
 	state := func() string {
 		rec, now := live(), clock.Now()
-		return fmt.Sprint(IsSetAside(rec, pod, key, now), IsSetAside(rec, other, key, now), Returned(rec, pod, key, now) != nil, Returned(rec, other, key, now) != nil)
+		return fmt.Sprintf("%t/%t/%t/%t", IsSetAside(rec, pod, key, now), IsSetAside(rec, other, key, now), Returned(rec, pod, key, now) != nil, Returned(rec, other, key, now) != nil)
 	}
 	want := func(when, want string) {
 		t.Helper()
@@ -72,17 +73,17 @@ func TestSetAside(t *testing.T) {
 		}
 	}
 
-	want("before anything", "false false false false")
+	want("before anything", "false/false/false/false")
 	must(store.Return(t.Context(), parent, "a", returned))
-	want("returned without having been set aside", "false false false false")
+	want("returned without having been set aside", "false/false/false/false")
 	must(store.SetAside(t.Context(), parent, child))
-	want("set aside", "true false false false")
+	want("set aside", "true/false/false/false")
 	must(store.Return(t.Context(), parent, "b", returned))
-	want("another one is returned", "true false false false")
+	want("another one is returned", "true/false/false/false")
 	must(store.Return(t.Context(), parent, "a", returned))
-	want("returned", "true false false true")
+	want("returned", "true/false/false/true")
 	clock.Step(returnedLimit)
-	want("returned a while ago", "true false false false")
+	want("returned a while ago", "true/false/false/false")
 	must(store.ForgetSetAside(t.Context(), parent))
 	if left := live().Status.SetAside; len(left) > 0 {
 		t.Errorf("left: %v", left)
@@ -90,16 +91,16 @@ func TestSetAside(t *testing.T) {
 	must(store.SetAside(t.Context(), parent, child))
 	must(store.Return(t.Context(), parent, "a", returned))
 	must(store.SetAside(t.Context(), parent, child))
-	want("set aside again", "true false false false")
+	want("set aside again", "true/false/false/false")
 	clock.Step(setAsideLimit - time.Second)
 	must(store.ForgetSetAside(t.Context(), parent))
-	want("set aside nearly a day ago", "true false false false")
+	want("set aside nearly a day ago", "true/false/false/false")
 	clock.Step(time.Second)
-	want("set aside a day ago", "false false false false")
+	want("set aside a day ago", "false/false/false/false")
 
 	for i := range v1alpha1.MaxSetAside {
 		clock.Step(time.Second)
-		must(store.SetAside(t.Context(), parent, v1alpha1.SetAsideChild{UID: types.UID(fmt.Sprint(i)), Kind: "Pod", Name: "x", Digest: "x"}))
+		must(store.SetAside(t.Context(), parent, v1alpha1.SetAsideChild{UID: types.UID(strconv.Itoa(i)), Kind: "Pod", Name: "x", Digest: "x"}))
 	}
 	if all := live().Status.SetAside; len(all) != v1alpha1.MaxSetAside || all[0].UID != "0" {
 		t.Errorf("got %d, the first is %v", len(all), all[0])

@@ -260,7 +260,8 @@ func goesOn(rec *v1alpha1.AllowanceRecord, known string) (string, error) {
 // conflict before it says anything.
 func (s *Store) inTurn(ctx context.Context, ref v1alpha1.TargetReference, write func() error) error {
 	try := func() error {
-		defer s.turns.acquire(ref.UID)()
+		release := s.turns.acquire(ref.UID)
+		defer release()
 		return write()
 	}
 	_, waited := ctx.Deadline()
