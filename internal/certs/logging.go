@@ -49,7 +49,7 @@ func (s rootSink) WithName(name string) logr.LogSink {
 // rotationSink is the sink of the rotator's logger.
 type rotationSink struct{ logr.LogSink }
 
-// Info implements logr.LogSink.
+// Info implements logr.LogSink. It is as deep in calls as Error.
 func (s rotationSink) Info(level int, message string, keysAndValues ...any) {
 	s.LogSink.Info(level, message, keysAndValues...)
 }

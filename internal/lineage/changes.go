@@ -25,14 +25,14 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// Counting says which references count besides the first one. The zero value is none.
+// Counting says which references count besides the first one. By the zero value none does.
 type Counting struct {
 	// Binds reports whether a reference is to a parent that bounds the object; nil is none.
 	Binds func(Ref) bool
-	// Added is true where any reference that is added counts, whoever is named by it: what has another
+	// Added is true where any reference that is added counts, whomever it names: what has another
 	// owner is not collected with its parent.
 	Added bool
-	// Served reports whether a parent may be named in that version; nil is in any.
+	// Served reports whether a kind is served in its version; nil is in any.
 	Served func(schema.GroupVersionKind) bool
 }
 

@@ -87,6 +87,13 @@ func changeAt(path change.Path, old, updated *unstructured.Unstructured) (verb c
 // ownerReferences is the field of metadata that has the owners.
 const ownerReferences = "ownerReferences"
 
+const (
+	// OwnersPath is the path of an object's owners. Who approves it approves the parent that the object has.
+	OwnersPath = "metadata." + ownerReferences
+	// LabelsPath is that of the labels, by which controllers find what they adopt.
+	LabelsPath = "metadata.labels"
+)
+
 // IsReference reports whether the path is one that says who the parent is, or by which the
 // parent's controller finds the child, other than by its selector.
 func IsReference(path change.Path) bool {

@@ -64,7 +64,7 @@ func ownerRef(obj *unstructured.Unstructured, index int, o metav1.OwnerReference
 		Namespace:  obj.GetNamespace(),
 		Name:       o.Name,
 		UID:        o.UID,
-		Path:       "metadata.ownerReferences[" + strconv.Itoa(index) + "]",
+		Path:       OwnersPath + "[" + strconv.Itoa(index) + "]",
 		Controller: o.Controller != nil && *o.Controller,
 	}, true
 }

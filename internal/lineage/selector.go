@@ -35,7 +35,7 @@ import (
 // selector does not match any more, and adopt what it matches.
 func keeps(known *knowledge.Kind) bool { return known.Selector == v1alpha1.SelectorKeeps }
 
-var labelsPattern = change.MustParsePattern("metadata.labels")
+var labelsPattern = change.MustParsePattern(LabelsPath)
 
 // LettingGo returns the changes of labels by which the parent's controller would let go
 // of its child. They count like taking the owner off, since they come to the same:
@@ -98,8 +98,8 @@ func Keeps(known *knowledge.Kind, parent, child *unstructured.Unstructured) bool
 	return ok && selects.Matches(labels.Set(child.GetLabels()))
 }
 
-// Forsakes reports whether a child does not name a parent as its controller, or not rightly, were it by one
-// reference of several, although the controller of that parent would keep it.
+// Forsakes reports whether a child does not name a parent as its controller, or names it wrongly by any
+// of its references, although the controller of that parent would keep it.
 func Forsakes(known *knowledge.Kind, parent, child *unstructured.Unstructured) bool {
 	return Keeps(known, parent, child) && (!names(child, parent, true) || misnames(child, parent))
 }

@@ -35,8 +35,8 @@ import (
 const (
 	// setAsideLimit is how long it is known what an object was like that nobody owns.
 	setAsideLimit = 24 * time.Hour
-	// returnedLimit is how long the controller may take to adopt what an initiator gave back: it does
-	// so at once, and a request takes a minute at most.
+	// returnedLimit is how long the controller may take to adopt what an initiator gave back. It does
+	// so at once, and the API server ends a request after a minute.
 	returnedLimit = 2 * time.Minute
 )
 

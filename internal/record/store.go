@@ -256,8 +256,7 @@ func goesOn(rec *v1alpha1.AllowanceRecord, known string) (string, error) {
 }
 
 // inTurn tries a write of the record of an object until it is not outdated, or, where ctx has a
-// deadline, until that. Its last error is what it returns: of a deadline that ended the tries no
-// conflict before it says anything.
+// deadline, until that. What it returns then is no conflict, but says that the deadline has passed.
 func (s *Store) inTurn(ctx context.Context, ref v1alpha1.TargetReference, write func() error) error {
 	try := func() error {
 		release := s.turns.acquire(ref.UID)

@@ -30,14 +30,20 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-func TestStrays(t *testing.T) {
+// storeAt returns a store of an empty cluster, and its clock.
+func storeAt(t *testing.T) (*Store, *clocktesting.FakeClock) {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AllowanceRecord{}).Build()
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
-	store := NewStore(Config{Client: c, Live: c, OperatorNamespace: "kausality-system", Clock: clock})
+	return NewStore(Config{Client: c, Live: c, OperatorNamespace: "kausality-system", Clock: clock}), clock
+}
+
+func TestStrays(t *testing.T) {
+	store, clock := storeAt(t)
 	parent := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "ReplicaSet", Namespace: "shop", Name: "web", UID: "web-uid"}
 	stray := func(uid string) v1alpha1.StrayChild {
 		return v1alpha1.StrayChild{UID: types.UID(uid), APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "pod-" + uid}

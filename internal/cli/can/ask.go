@@ -184,7 +184,7 @@ func paths(kinds lineage.Kinds, before, after *unstructured.Unstructured) []stri
 		return []string{v1alpha1.FieldCreated}
 	}
 	anyMetadata := []change.Pattern{}
-	for _, text := range []string{"metadata.labels", "metadata.annotations", "metadata.ownerReferences"} {
+	for _, text := range []string{lineage.LabelsPath, "metadata.annotations", lineage.OwnersPath} {
 		if pattern, err := change.ParsePattern(text); err == nil {
 			anyMetadata = append(anyMetadata, pattern)
 		}

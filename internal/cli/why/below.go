@@ -77,8 +77,8 @@ func belowIn(rec *v1alpha1.AllowanceRecord) *Below {
 	return b
 }
 
-// keep leaves out what is too much.
-func (r *Report) keep(most output.Limit) {
+// shorten leaves out what is too much, and says how much that is.
+func (r *Report) shorten(most output.Limit) {
 	r.Refusals, r.More = output.Latest(r.Refusals, most)
 	var more int
 	if r.Below, more = output.Latest(r.Below, most); more > 0 {

@@ -145,7 +145,7 @@ func TestWhyBelow(t *testing.T) {
 	})
 	t.Run("no more than is asked for", func(t *testing.T) {
 		report := &Report{Below: make([]Below, 12)}
-		report.keep(10)
+		report.shorten(10)
 		if len(report.Below) != 10 || !strings.Contains(strings.Join(report.Notes, " "), "2 more") {
 			t.Errorf("%d are told, and %q", len(report.Below), report.Notes)
 		}

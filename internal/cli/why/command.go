@@ -63,7 +63,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 			if err != nil {
 				return err
 			}
-			report.keep(most)
+			report.shorten(most)
 			return out.Write(streams.Out, "Refusals", report, func(t text.Terminal) string {
 				return render(report, t, out.Wide(), time.Now())
 			})

@@ -30,12 +30,10 @@ import (
 	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
-
-// ownersPath is what approves that an object has the parent that it has.
-const ownersPath = "metadata.ownerReferences"
 
 // straysOf returns the strays because of which a change of children was refused, nil where there are none.
 func straysOf(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alpha1.HistoryEntry) *Strays {
@@ -58,7 +56,7 @@ func straysOf(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alph
 	out := &Strays{Names: record.NamesOf(strays)}
 	out.Initiators = slices.Compact(slices.Sorted(slices.Values(policy.InitiatorsIn(policies.For(schema.GroupKind{Group: ref.Group, Kind: ref.Kind})))))
 	for _, of := range together(strays) {
-		out.Commands = append(out.Commands, kubectl.Delete(of), kubectl.Annotate(of, approveKey(ref, of.Kind), ownersPath))
+		out.Commands = append(out.Commands, kubectl.Delete(of), kubectl.Annotate(of, approveKey(ref, of.Kind), lineage.OwnersPath))
 	}
 	return out
 }

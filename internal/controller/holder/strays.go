@@ -32,8 +32,8 @@ import (
 )
 
 const (
-	// strayGrace is the time for which a stray is kept although it is not there: it is noted before
-	// its adoption is stored, and a request takes a minute at most.
+	// strayGrace is the time for which a stray is kept although it is not there. It is noted before
+	// its adoption is stored, and the API server ends a request after a minute.
 	strayGrace = 2 * time.Minute
 	// strayRecheck is the interval between reads of the strays that are there.
 	strayRecheck = time.Minute

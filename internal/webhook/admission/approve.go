@@ -24,12 +24,10 @@ import (
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
-
-// ownersPath approves that the object has the parent that it has, and nothing else.
-const ownersPath = "metadata.ownerReferences"
 
 // approval is what a request says about approving what is already there (D20).
 type approval struct {
@@ -90,7 +88,7 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 	switch text {
 	case "":
 		return
-	case ownersPath:
+	case lineage.OwnersPath:
 		a.adoption = true
 		return
 	case v1alpha1.Any:

@@ -112,8 +112,7 @@ func deletesOutside(p *policy.Policy) bool {
 
 // causeOf returns who caused a request that a verdict let through, and the way to the
 // parent: by the UpgradeAllowance or the allowance that covers it, by giving back what is adopted, or by
-// deleting the parent. There is none
-// for what passes otherwise.
+// deleting the parent. There is none for what passes otherwise.
 func (f *facts) causeOf(v decision.Verdict) (initiator string, trace []v1alpha1.TraceHop) {
 	if v.Upgrade != nil {
 		return f.CausedByUpgrade(v.Upgrade)

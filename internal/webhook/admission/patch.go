@@ -63,7 +63,7 @@ func (r *request) noRoom(have, want map[string]string) []string {
 	all, ours := 0, 0
 	for key, value := range want {
 		all += len(key) + len(value)
-		if _, isOurs := ledger.NameOf(key); isOurs {
+		if ledger.IsOurs(key) {
 			ours += len(key) + len(value)
 		}
 	}

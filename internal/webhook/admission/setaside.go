@@ -37,9 +37,6 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// labelsPath is by what a controller adopts an object that somebody labels.
-const labelsPath = "metadata.labels"
-
 // keepSetAside writes down what has an adoption to come caused by an initiator (D5): what a child is
 // like when its parent releases it, and that an initiator gives it back as it was, or makes an object
 // that a parent adopts. Observed without that: alice took a label off a Pod to look into it, and put it
@@ -80,7 +77,7 @@ func (v *Validator) setAside(r *request, f *facts) v1alpha1.SetAsideChild {
 		UID: r.new.GetUID(), Kind: r.gvk.Kind, Name: r.objectName(), Digest: record.SetAsideDigest(r.new, v.DigestKey),
 	}
 	if f.mayApprove() && lineage.WouldAdopt(f.Parent.Known(), f.parentObject, r.new) {
-		child.Returned = v.returns(r, f, ownersPath)
+		child.Returned = v.returns(r, f, lineage.OwnersPath)
 	}
 	return child
 }
@@ -106,7 +103,7 @@ func (v *Validator) keepReturn(ctx context.Context, r *request, f *facts) error 
 		}
 		rec, err := v.Records.Live(ctx, target)
 		if err == nil && record.IsSetAside(rec, r.old, v.DigestKey, v.now()) {
-			err = v.Records.Return(ctx, target, r.new.GetUID(), *v.returns(r, f, labelsPath))
+			err = v.Records.Return(ctx, target, r.new.GetUID(), *v.returns(r, f, lineage.LabelsPath))
 		}
 		errs = append(errs, err)
 	}

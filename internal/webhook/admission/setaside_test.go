@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/lineage"
 )
 
 // TestReturnedChildIsNoStray shows who has an adoption caused before the controller makes it: an
@@ -164,7 +165,7 @@ func TestChildWithoutItsOwnerIsAdoptedAgain(t *testing.T) {
 	before, after := replicaSet(3), free()
 	before.SetLabels(map[string]string{"app": "web"})
 	after.SetLabels(map[string]string{"app": "web"})
-	if resp := validator.Handle(t.Context(), asking(t, "alice", platformTeam, before, after)); resp.Allowed || !strings.Contains(resp.Result.Message, ownersPath) {
+	if resp := validator.Handle(t.Context(), asking(t, "alice", platformTeam, before, after)); resp.Allowed || !strings.Contains(resp.Result.Message, lineage.OwnersPath) {
 		t.Fatalf("got %+v", resp)
 	}
 	if resp := validator.Handle(t.Context(), asking(t, "greta", nil, before, after)); !resp.Allowed {

@@ -30,6 +30,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/eventrecorder"
+	"kausality.io/operator/internal/lineage"
 )
 
 // free returns a ReplicaSet without an owner, unless one is given.
@@ -327,7 +328,7 @@ func TestStrayIsKnownBeforeTheCacheHasIt(t *testing.T) {
 		if resp := mutator.Handle(t.Context(), approving); !resp.Allowed {
 			t.Fatal(resp.Result)
 		}
-		if approved := len(w.strays()) == 0; approved != (text == ownersPath) {
+		if approved := len(w.strays()) == 0; approved != (text == lineage.OwnersPath) {
 			t.Errorf("%s: strays %v", text, w.strays())
 		}
 	}
