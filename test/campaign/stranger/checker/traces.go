@@ -236,7 +236,7 @@ func (c *checker) began(at *audit.Version, e *entry) bool {
 					return w.Creates()
 				}
 				path := fieldPath(first.Field)
-				if c.Whole && !approves(v, w, path) && (v.Before == nil || !changesField(v, path)) {
+				if c.Whole && !approves(v, w, path) && (v.Before == nil || !changesField(v, path) && !crossed(v, w, path)) {
 					return false
 				}
 				// A scale shows no generation, and is folded in with a later one.
@@ -245,6 +245,13 @@ func (c *checker) began(at *audit.Version, e *entry) bool {
 			})
 		})
 	})
+}
+
+// crossed reports whether a scale asked for what somebody else brought about while it was being carried out: the operator
+// was asked about the object as it was before, and the API server then wrote the same number once more.
+func crossed(v *audit.Version, w *audit.Write, path []string) bool {
+	other := v.Before
+	return w.Subresource == audit.SubScale && other.Before != nil && other.By.Answered.After(w.Received) && changesField(other, path)
 }
 
 // named returns the objects that the first hop of a trace, or of the rest of one, may be about. Its

@@ -18,6 +18,8 @@ package checker
 
 import (
 	"encoding/json"
+	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
@@ -89,6 +91,38 @@ func TestLedgers(t *testing.T) {
 				s.start(-5 * time.Second)
 			}
 			s.write(operatorUser, audit.VerbPatch, deployments, "web", ledgerNote(t, tc.note))
+			s.finds(tc.want)
+		})
+	}
+}
+
+// Who scales to the number that somebody else asks for at the same time has begun it as well.
+func TestScalesThatCross(t *testing.T) {
+	note := entry{
+		Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: 2, Initiator: "alice",
+		Trace: []hop{{Kind: "Deployment", Name: "web", Generation: 2, Field: "spec.replicas"}},
+	}
+	tests := map[string]struct {
+		// after is how long after mallory's request alice's comes, which is answered within 10 milliseconds.
+		after time.Duration
+		want  []Promise
+	}{
+		"at the same time": {after: 5 * time.Millisecond},
+		"afterwards":       {after: 5 * time.Second, want: []Promise{Forged}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			began := s.at
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.at = began.Add(tc.after)
+			s.revision++
+			revision := strconv.Itoa(100 + s.revision)
+			audit.AsMap(s.objects[deployments+"/web"]["metadata"])["resourceVersion"] = revision
+			s.event("alice", audit.VerbUpdate, deployments, audit.SubScale, "web", http.StatusOK, spec(map[string]any{"replicas": 3}), map[string]any{
+				"kind": "Scale", "metadata": map[string]any{"uid": "uid-web", "resourceVersion": revision}, "spec": map[string]any{"replicas": 3},
+			})
+			s.write(operatorUser, audit.VerbPatch, deployments, "web", ledgerNote(t, note))
 			s.finds(tc.want)
 		})
 	}
