@@ -103,6 +103,13 @@ type Knowledge struct {
 	// +kubebuilder:validation:items:MaxLength=512
 	CannotWait []string `json:"cannotWait,omitempty"`
 
+	// cannotWaitWith are fields that cannot wait, like those of cannotWait, in objects in which
+	// another field is set.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	CannotWaitWith []CannotWaitKnowledge `json:"cannotWaitWith,omitempty"`
+
 	// selector says what spec.selector is for: Keeps lets go of a child that it does
 	// not match any more, and adopts what it matches; Adopts does only the latter. Left
 	// out, the kind has no such selector.
@@ -130,6 +137,26 @@ type Knowledge struct {
 	// generation.
 	// +optional
 	AnnotationsCount bool `json:"annotationsCount,omitempty"`
+}
+
+// CannotWaitKnowledge says which fields are carried out otherwise than by a change of children
+// where an object has something else: the number of Pods of a StatefulSet that has templates of
+// claims says how many claims there are.
+type CannotWaitKnowledge struct {
+	// set is the field that has to hold something. An empty list, an empty object and null are
+	// nothing.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Set string `json:"set"`
+
+	// fields are those that cannot wait then.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=512
+	Fields []string `json:"fields"`
 }
 
 // SettledKnowledge says how a status shows that an object has settled.

@@ -305,7 +305,7 @@ func (g *granter) permits(ctx context.Context, p *policy.Policy, r *policy.Rule,
 func (in *Input) refuses(c change.Change) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool {
 		return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c, in.Child.Schema) &&
-			(p.Uncaused == v1alpha1.UncausedRefuse || slices.ContainsFunc(p.Known().CannotWait, c.Path.Overlaps))
+			(p.Uncaused == v1alpha1.UncausedRefuse || !p.Known().Waits(in.Child.New, c.Path))
 	})
 }
 

@@ -47,6 +47,10 @@ func Compile(declaration *v1alpha1.Knowledge, path *field.Path) (*Kind, field.Er
 		AnnotationsCount: declaration.AnnotationsCount,
 		OwnAnnotations:   slices.Clone(declaration.OwnAnnotations),
 	}
+	for i, w := range declaration.CannotWaitWith {
+		at := path.Child("cannotWaitWith").Index(i)
+		out.CannotWaitWith = append(out.CannotWaitWith, CannotWaitWith{Set: c.needed(w.Set, at.Child("set")), Fields: c.paths(w.Fields, at.Child("fields"))})
+	}
 	for i, child := range declaration.Children {
 		out.Children = append(out.Children, c.child(child, path.Child("children").Index(i)))
 	}

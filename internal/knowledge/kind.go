@@ -52,6 +52,8 @@ type Kind struct {
 	Steering []change.Path
 	// CannotWait are the fields that are carried out otherwise than by a change of children.
 	CannotWait []change.Path
+	// CannotWaitWith are further such fields, of objects in which another field is set.
+	CannotWaitWith []CannotWaitWith
 	// Selector says what spec.selector is for, empty where there is none.
 	Selector v1alpha1.SelectorUse
 	// History is where the templates are kept that an object had, nil where nowhere.
@@ -65,6 +67,38 @@ type Kind struct {
 
 	// source is the declaration.
 	source *v1alpha1.Knowledge
+}
+
+// CannotWaitWith are fields that are carried out otherwise than by a change of children in objects in
+// which another field is set.
+type CannotWaitWith struct {
+	Set    change.Path
+	Fields []change.Path
+}
+
+// Waits reports whether a change of a field of an object may be withheld: its controller can carry it
+// out by changes of children alone.
+func (k *Kind) Waits(object map[string]any, field change.Path) bool {
+	if slices.ContainsFunc(k.CannotWait, field.Overlaps) {
+		return false
+	}
+	return !slices.ContainsFunc(k.CannotWaitWith, func(w CannotWaitWith) bool {
+		return isSet(object, w.Set) && slices.ContainsFunc(w.Fields, field.Overlaps)
+	})
+}
+
+// isSet reports whether an object holds something in a field that is not empty.
+func isSet(object map[string]any, field change.Path) bool {
+	held, _ := field.Value(object)
+	switch held := held.(type) {
+	case nil:
+		return false
+	case []any:
+		return len(held) > 0
+	case map[string]any:
+		return len(held) > 0
+	}
+	return true
 }
 
 // Settled says how a status shows that an object has settled.
@@ -272,6 +306,7 @@ var setters = map[string]func(to, from *Kind){
 	"reported":         func(to, from *Kind) { to.Reported = from.Reported },
 	"steering":         func(to, from *Kind) { to.Steering = from.Steering },
 	"cannotWait":       func(to, from *Kind) { to.CannotWait = from.CannotWait },
+	"cannotWaitWith":   func(to, from *Kind) { to.CannotWaitWith = from.CannotWaitWith },
 	"selector":         func(to, from *Kind) { to.Selector = from.Selector },
 	"history":          func(to, from *Kind) { to.History = from.History },
 	"writers":          func(to, from *Kind) { to.Writers = from.Writers },

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 )
 
 func declared(tb testing.TB, text string) *v1alpha1.Knowledge {
@@ -150,6 +151,42 @@ func TestOverTakesEachField(t *testing.T) {
 		if setters[fieldName(i)] == nil {
 			t.Errorf("%s is not taken over", fields.Field(i).Name)
 		}
+	}
+}
+
+// What a controller carries out otherwise than by its children cannot wait, in objects that it is about.
+func TestWaits(t *testing.T) {
+	known, errs := Compile(declared(t, "{cannotWait: [spec.history], cannotWaitWith: [{set: spec.claims, fields: [spec.replicas]}]}"), nil)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	tests := map[string]struct {
+		object, field string
+		want          bool
+	}{
+		"any other field":            {object: "{spec: {claims: [a]}}", field: "spec.template", want: true},
+		"a field that cannot":        {object: "{}", field: "spec.history"},
+		"a part of one":              {object: "{}", field: "spec.history.limit"},
+		"what has one":               {object: "{}", field: "spec"},
+		"with what is set":           {object: "{spec: {claims: [a]}}", field: "spec.replicas"},
+		"with a map that is set":     {object: "{spec: {claims: {a: b}}}", field: "spec.replicas"},
+		"with a value that is set":   {object: "{spec: {claims: false}}", field: "spec.replicas"},
+		"with what is not there":     {object: "{spec: {}}", field: "spec.replicas", want: true},
+		"with what is null":          {object: "{spec: {claims: null}}", field: "spec.replicas", want: true},
+		"with an empty list":         {object: "{spec: {claims: []}}", field: "spec.replicas", want: true},
+		"with an empty map":          {object: "{spec: {claims: {}}}", field: "spec.replicas", want: true},
+		"what decides, if it is set": {object: "{spec: {claims: [a]}}", field: "spec.claims", want: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			path, err := change.ParsePath(tc.field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := known.Waits(object(t, tc.object), path); got != tc.want {
+				t.Errorf("it waits: %t", got)
+			}
+		})
 	}
 }
 

@@ -45,6 +45,11 @@ func Fields(declaration *v1alpha1.Knowledge, path *field.Path) []Named {
 	n.all(path.Child("proves"), declaration.Proves)
 	n.all(path.Child("steering"), declaration.Steering)
 	n.all(path.Child("cannotWait"), declaration.CannotWait)
+	for i, w := range declaration.CannotWaitWith {
+		at := path.Child("cannotWaitWith").Index(i)
+		n.add(at.Child("set"), w.Set)
+		n.all(at.Child("fields"), w.Fields)
+	}
 	for i, c := range declaration.Children {
 		n.child(path.Child("children").Index(i), c)
 	}

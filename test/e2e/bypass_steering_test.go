@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -79,6 +80,36 @@ func steeringRollouts() []bypass {
 				refused(s.rogue.try(ctx, set.DeepCopy(), patch(`{"spec":`+spec+`}`)), "StatefulSet web was refused", "mallory may not initiate it")
 			}
 			shared.alice().change(ctx, set, `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete"},"revisionHistoryLimit":3}}`)
+		}},
+		{"having claims made, or go with a Pod that is lost, by the number of Pods", func(ctx context.Context, s *scene) {
+			policies := "claims-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, forOwn(policies, documented("allowancepolicy.md", "statefulset"))...)
+			set := builders.MakeStatefulSet(ns, "web", 2)
+			set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+				WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType, WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+			}
+			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claimTemplate(ctx, ns, 2)}
+			Expect(shared.alice().Create(ctx, set)).To(Succeed())
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 2})
+			shared.ended(ctx, set)
+			for _, spec := range []string{`{"replicas":1}`, `{"replicas":5}`, `{"ordinals":{"start":1}}`} {
+				refused(s.rogue.try(ctx, set.DeepCopy(), patch(`{"spec":`+spec+`}`)), "StatefulSet web was refused", "mallory may not initiate it")
+			}
+			claims := func(g Gomega) map[string]bool {
+				list := &corev1.PersistentVolumeClaimList{}
+				g.Expect(shared.List(ctx, list, client.InNamespace(ns))).To(Succeed())
+				out := map[string]bool{}
+				for _, c := range list.Items {
+					out[c.Name] = metav1.GetControllerOf(&c) != nil
+				}
+				return out
+			}
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(claims(g)).To(Equal(map[string]bool{"data-web-0": false, "data-web-1": false}))
+			}).WithTimeout(quietMoment).Should(Succeed())
+			shared.alice().change(ctx, set, patch(`{"spec":{"replicas":1}}`))
+			Eventually(ctx, func(g Gomega) { g.Expect(claims(g)).To(Equal(map[string]bool{"data-web-0": false})) }).Should(Succeed())
 		}},
 		{"having a Job of which no Pod runs fail, or end, by its limits", func(ctx context.Context, s *scene) {
 			policies := "limits-" + s.ns
@@ -189,4 +220,28 @@ func documented(page, name string) []*v1alpha1.AllowancePolicy {
 	}
 	Fail(page + " has no policy " + name)
 	return nil
+}
+
+// claimTemplate returns a template of claims of its own class, of which there are as many volumes.
+func claimTemplate(ctx context.Context, ns string, volumes int) corev1.PersistentVolumeClaim {
+	GinkgoHelper()
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Mi")}
+	for i := range volumes {
+		volume := &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", ns, i)},
+			Spec: corev1.PersistentVolumeSpec{
+				StorageClassName: ns, Capacity: size, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/none"}},
+			},
+		}
+		Expect(shared.Create(ctx, volume)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, volume)) })
+	}
+	return corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "data"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: new(ns), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: size},
+		},
+	}
 }

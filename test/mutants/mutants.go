@@ -1152,6 +1152,11 @@ var mutants = []mutant{
 		ways:  []string{"changing what is carried out without a change of children"},
 	},
 	{
+		name:  "the number of Pods with claims can wait",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "  - {set: spec.volumeClaimTemplates, fields: [spec.replicas, spec.ordinals]}\n", "  - {set: spec.volumeClaimTemplates, fields: [spec.none]}\n"}},
+		ways:  []string{"having claims made, or go with a Pod that is lost, by the number of Pods"},
+	},
+	{
 		name: "the limits of a Job can wait",
 		edits: []edit{{
 			"internal/knowledge/builtin/kubernetes.yaml",
