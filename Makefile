@@ -29,7 +29,8 @@ SCALE ?=
 # The race detector needs cgo and a C compiler; where there is none, tests run without it.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
-# How many processes run specs against the one cluster; they wait more than they work.
+# How many processes run specs, which wait more than they work: against one cluster, or one for each
+# process where specs are about the whole of it.
 E2E_PROCS ?= 3
 
 comma := ,
@@ -149,7 +150,7 @@ test-unit: ## Run unit and property tests, and the seeds of the fuzz targets.
 .PHONY: test-integration
 test-integration: controlplane-binaries ## Run the tests that need a real API server.
 	@echo "=== integration: a real API server"
-	go test $(RACE) -count=1 -p=1 -timeout=12m ./test/integration/...
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=15m --silence-skips --no-color ./test/integration
 
 .PHONY: test-e2e
 test-e2e: build shifted-operator controlplane-binaries peers-binaries controller-of-test-binaries ## Run the tests that need a whole control plane with its controllers.
