@@ -123,9 +123,13 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 			}
 			return out
 		}
+		// The API server asks twice about a deletion that it judges by what it has cached first.
+		var denials int64
 		Eventually(ctx, func(g Gomega) {
-			g.Expect(shared.record(ctx, g, d).Status).To(SatisfyAll(HaveField("Denials", int64(2)),
-				HaveField("AnsweredDenials", int64(2)), HaveField("Blocked", BeNil()), HaveField("LastDenial.User", alice)))
+			status := shared.record(ctx, g, d).Status
+			g.Expect(status).To(SatisfyAll(HaveField("Blocked", BeNil()), HaveField("LastDenial.User", alice)))
+			g.Expect(status.Denials).To(And(BeNumerically(">=", 2), Equal(status.AnsweredDenials)))
+			denials = status.Denials
 		}).Should(Succeed())
 		Consistently(ctx, func(g Gomega) { g.Expect(shows(g)).NotTo(ContainElement(v1alpha1.ConditionBlocked)) }).WithTimeout(quietMoment).Should(Succeed())
 
@@ -134,7 +138,7 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 		Expect(controller.Delete(ctx, rs)).To(MatchError(denied, "denied"))
 		Expect(shared.mallory().scale(ctx, rs, 9)).To(MatchError(denied, "denied"))
 		Eventually(ctx, func(g Gomega) {
-			g.Expect(shared.record(ctx, g, d).Status).To(SatisfyAll(HaveField("Denials", int64(4)),
+			g.Expect(shared.record(ctx, g, d).Status).To(SatisfyAll(HaveField("Denials", BeNumerically(">=", denials+2)),
 				HaveField("Blocked.User", deploymentController), HaveField("LastDenial.User", deploymentController)))
 			g.Expect(shows(g)).To(ContainElement(v1alpha1.ConditionBlocked))
 		}).Should(Succeed())
