@@ -46,7 +46,16 @@ type sight struct {
 	below    []Child
 	listed   []string
 	listedIn string
+	// others are those that exist as well, of the same kinds, and are not below: what is above may be of
+	// the kind of a child, and the object itself too.
+	others []other
 	notes    []string
+}
+
+// other is an object that is not below the one that is asked about.
+type other struct {
+	Child
+	namespace string
 }
 
 // build finds the chains in what was read.
@@ -166,6 +175,15 @@ func deletion(of map[types.UID]*v1alpha1.AllowanceRecord, uid types.UID) *v1alph
 	return nil
 }
 
+// isMissing reports whether the object of a node is not among those of its kind that exist.
+func (s *sight) isMissing(n *Node) bool {
+	child := Child{Kind: n.Kind, Name: n.Name}
+	if !slices.Contains(s.listed, n.Kind) || !mayBeOne(n.Namespace, s.listedIn) || slices.Contains(s.below, child) {
+		return false
+	}
+	return !slices.ContainsFunc(s.others, func(o other) bool { return o.Child == child && mayBeOne(n.Namespace, o.namespace) })
+}
+
 // mark says of the objects which was asked about and which are gone, and finds those
 // that no chain leads to.
 func (s *sight) mark(report *Report) {
@@ -175,8 +193,7 @@ func (s *sight) mark(report *Report) {
 			child := Child{Kind: n.Kind, Name: n.Name}
 			explained[child] = true
 			n.Asked = n.Kind == s.target.GVK.Kind && n.Name == s.target.Name && mayBeOne(n.Namespace, s.target.Namespace)
-			listed := slices.Contains(s.listed, n.Kind) && mayBeOne(n.Namespace, s.listedIn)
-			n.Gone = n.Asked && s.gone || !n.Asked && listed && !slices.Contains(s.below, child)
+			n.Gone = n.Asked && s.gone || !n.Asked && s.isMissing(n)
 		})
 	}
 	for _, child := range s.below {

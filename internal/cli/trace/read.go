@@ -24,12 +24,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -128,41 +130,84 @@ func held(obj *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
 	}
 }
 
-// listBelow finds the objects below another, of the kinds that policies name.
+// listBelow finds the objects below another, of the kinds that policies name. A kind may be below
+// itself: its objects are listed once, and looked through for the children of each generation.
 func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured) {
-	parents, namespace := []*unstructured.Unstructured{obj}, s.target.Namespace
+	s.listedIn = s.target.Namespace
 	if policies.Naming(obj.GroupVersionKind().GroupKind()) != nil {
-		namespace = metav1.NamespaceAll
+		s.listedIn = metav1.NamespaceAll
 	}
-	s.listedIn = namespace
-	kinds := childKinds(policies, obj.GroupVersionKind().GroupKind())
+	found := &family{index: policies.Index, known: map[types.UID]bool{obj.GetUID(): true}}
+	parents, kinds := []*unstructured.Unstructured{obj}, childKinds(policies, obj.GroupVersionKind().GroupKind())
 	for range maxDepth {
 		var next []*unstructured.Unstructured
 		var nextKinds []schema.GroupVersionKind
 		for _, kind := range kinds {
-			if slices.Contains(s.listed, kind.Kind) {
-				continue
-			}
-			objects, err := list(ctx, c, kind, namespace)
-			if err != nil {
-				s.notes = append(s.notes, fmt.Sprintf("Which objects of kind %s exist cannot be told: %v", kind.Kind, err))
-				continue
-			}
-			s.listed = append(s.listed, kind.Kind)
-			nextKinds = append(nextKinds, childKinds(policies, kind.GroupKind())...)
-			for i := range objects {
-				ref, ok := lineage.Parent(policies.Index, &objects[i])
-				if !ok || !slices.ContainsFunc(parents, ref.Names) {
+			if !slices.Contains(s.listed, kind.Kind) {
+				objects, err := list(ctx, c, kind, s.listedIn)
+				if err != nil {
+					s.notes = append(s.notes, fmt.Sprintf("Which objects of kind %s exist cannot be told: %v", kind.Kind, err))
 					continue
 				}
-				next = append(next, &objects[i])
-				s.below = append(s.below, Child{Kind: kind.Kind, Name: objects[i].GetName()})
+				s.listed = append(s.listed, kind.Kind)
+				found.add(kind.Kind, objects)
+			}
+			if below := found.childrenOf(kind.Kind, parents); len(below) > 0 {
+				next = append(next, below...)
+				nextKinds = append(nextKinds, childKinds(policies, kind.GroupKind())...)
 			}
 		}
+		for _, child := range next {
+			s.below = append(s.below, Child{Kind: child.GetKind(), Name: child.GetName()})
+		}
 		if parents, kinds = next, nextKinds; len(parents) == 0 {
-			return
+			break
 		}
 	}
+	s.others = found.others()
+}
+
+// family is the objects of some kinds, of which some are below another.
+type family struct {
+	index *policy.Index
+	// objects are by kind, and known are those that are below, and the one itself.
+	objects map[string][]unstructured.Unstructured
+	known   map[types.UID]bool
+}
+
+func (f *family) add(kind string, objects []unstructured.Unstructured) {
+	if f.objects == nil {
+		f.objects = map[string][]unstructured.Unstructured{}
+	}
+	f.objects[kind] = objects
+}
+
+// childrenOf returns the objects of a kind of which one of the parents is the parent, each once.
+func (f *family) childrenOf(kind string, parents []*unstructured.Unstructured) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for i := range f.objects[kind] {
+		obj := &f.objects[kind][i]
+		ref, ok := lineage.Parent(f.index, obj)
+		if !ok || f.known[obj.GetUID()] || !slices.ContainsFunc(parents, ref.Names) {
+			continue
+		}
+		f.known[obj.GetUID()] = true
+		out = append(out, obj)
+	}
+	return out
+}
+
+// others returns the objects that are not below.
+func (f *family) others() []other {
+	var out []other
+	for kind, objects := range f.objects {
+		for i := range objects {
+			if !f.known[objects[i].GetUID()] {
+				out = append(out, other{Child{Kind: kind, Name: objects[i].GetName()}, objects[i].GetNamespace()})
+			}
+		}
+	}
+	return out
 }
 
 // childKinds returns the kinds of children that policies for a kind name.
