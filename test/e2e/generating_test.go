@@ -283,6 +283,14 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		Eventually(g.made).WithContext(ctx).Should(Equal("one"))
 		origin("GeneratingPolicy/"+g.ns+", changed by "+alice, "for ConfigMap/trigger in namespace "+g.ns+", changed by "+alice)
 
+		By("explaining that it is put back")
+		out, err := g.owner.kausality(ctx, g.in, "explain", "configmap/made")
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("GeneratingPolicy/" + g.ns + " made it, and puts it back"))
+		out, err = g.owner.kausality(ctx, g.in, "explain", "configmap/made", "-o", "json")
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring(`"kept": true`))
+
 		By("having somebody else make what is read, and nobody forge who did")
 		source := configMap(g.ns, "source", "+s")
 		source.Annotations = map[string]string{v1alpha1.AnnotationChangedBy: "forged"}

@@ -151,8 +151,17 @@ func (c *Cluster) HasNamespace(ctx context.Context) error {
 	return nil
 }
 
-// Object returns an object of any kind, and a NotFound error where there is none.
+// Object returns an object of any kind, and a NotFound error where there is none. What names another
+// object may leave out the version of its kind, as the marks of what a GeneratingPolicy made do: that which
+// the API server prefers is read then.
 func (c *Cluster) Object(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	if gvk.Version == "" {
+		mapping, err := c.mapper.RESTMapping(gvk.GroupKind())
+		if err != nil {
+			return nil, fmt.Errorf("finding the version of kind %s: %w", gvk.Kind, err)
+		}
+		gvk = mapping.GroupVersionKind
+	}
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(gvk)
 	if err := c.Get(ctx, key, obj); err != nil {
