@@ -119,6 +119,9 @@ type Write struct {
 	// ByAuthor is true where the requester is who says what the object is to be like:
 	// whoever composes it, or may initiate on it. Only an author has a say in the ceiling.
 	ByAuthor bool
+	// Again is true where the setting of the very request was computed before: what the new object says of
+	// the ceiling, and its switch, are from that.
+	Again bool
 	// FieldManager of the request, as which an author applies; empty where it has none.
 	FieldManager string
 	// Names is true where the request changes the object's identity, or approves it, and

@@ -275,6 +275,31 @@ var _ = Describe("Another mutating webhook", func() {
 		shared.hasPods(ctx, ns, map[string]int{"web:4": 6})
 	}, SpecTimeout(specTimeout))
 
+	It("that has ours asked again about each write takes nothing from it, and ours takes nothing for a forgery", func(ctx SpecContext) {
+		const seenKey = "example.org/seen"
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		shared.mutateToo(ctx, afterOurs, ns, deploymentsOnly, func(req admission.Request, obj *unstructured.Unstructured) {
+			annotations := obj.GetAnnotations()
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[seenKey] = string(req.UID)
+			obj.SetAnnotations(annotations)
+		})
+		heard(ctx, func(d *appsv1.Deployment) bool { return d.Annotations[seenKey] != "" })
+		owner.change(ctx, d, image("web:2"))
+		Expect(owner.warned.take()).To(BeEmpty())
+		shared.complete(ctx, d, "2")
+
+		rogue.change(ctx, d, image("web:3"))
+		Expect(rogue.warned.take()).To(SatisfyAll(ContainSubstring("withheld"), Not(ContainSubstring("no effect"))))
+		By("approving it, by an annotation that is gone when ours is asked again")
+		owner.change(ctx, d, approve("*"))
+		Expect(owner.warned.take()).To(BeEmpty())
+		shared.complete(ctx, d, "3")
+		shared.hasPods(ctx, ns, map[string]int{"web:3": 2})
+	}, SpecTimeout(specTimeout))
+
 	It("that writes a ledger is found out", func(ctx SpecContext) {
 		const everything = `[{"kind":"*","mutation":"*","generation":2,"initiator":"alice"}]`
 		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))

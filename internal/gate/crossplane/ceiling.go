@@ -38,6 +38,9 @@ const ComposedManager = "apiextensions.crossplane.io/composed/"
 // changes the field in any other way says nothing: providers and others write back
 // what they have read.
 func ceilingAfter(w gate.Write, before gate.State) []string {
+	if w.Again {
+		return gate.ReadState(w.New.GetAnnotations()).Ceiling
+	}
 	if refused, ok := refusedBefore(w); ok {
 		return asCeiling(refused)
 	}

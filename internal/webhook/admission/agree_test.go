@@ -155,6 +155,10 @@ func (s *story) stored(t *testing.T, user string, after *unstructured.Unstructur
 			return nil, nil, resp
 		}
 		after.SetAnnotations(patched(t, after, resp))
+		again := s.mutator.Handle(t.Context(), asking(t, user, storyPeople[user], s.object, after))
+		if len(again.Patches) > 0 || strings.Contains(strings.Join(again.Warnings, "\n"), "has no effect") {
+			t.Fatalf("another webhook has it asked again, and it says %v, with patches %v of %v\n%s", again.Warnings, again.Patches, after.GetAnnotations(), s)
+		}
 	}
 	// Of a Deployment a change of an annotation counts as well.
 	same := cmp.Equal(s.object.Object["spec"], after.Object["spec"]) && cmp.Equal(s.object.GetAnnotations(), after.GetAnnotations())

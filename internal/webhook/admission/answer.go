@@ -174,7 +174,7 @@ func (r *request) ledgerWarnings(o *outcome) []string {
 	if o.grant.TooLarge != nil {
 		out = append(out, "kausality: "+r.tooLarge(o))
 	}
-	if !o.Operator && !o.copied() && r.forges() {
+	if !o.Operator && !o.copied() && o.forges(r) {
 		out = append(out, fmt.Sprintf("kausality: what a request says about %s has no effect; the ledger of %s stays as it is",
 			ledger.AnnotationKey(r.new, ledger.NameAllowances), subject))
 	}
@@ -229,34 +229,31 @@ func whoMay(initiators []string) string {
 }
 
 // forges reports whether the request writes a ledger that would permit something
-// which the stored one does not.
-func (r *request) forges() bool {
+// which the stored one does not. What this webhook itself has written for the request, or
+// writes now, is no forgery: it is there where another webhook has this one asked again.
+func (o *outcome) forges(r *request) bool {
 	key := ledger.AnnotationKey(r.new, ledger.NameAllowances)
 	said := annotation(r.new, key)
-	if said == "" || r.old != nil && annotation(r.old, key) == said {
+	if said == "" || r.again != nil || r.old != nil && annotation(r.old, key) == said {
 		return false
 	}
 	asked, err := r.ledgerAsked()
 	if err != nil || len(asked) == 0 {
 		return false
 	}
-	if r.old == nil {
-		return true
-	}
-	stored, err := r.ledgers.of(r.old)
-	if err != nil {
-		return true
-	}
-	has := map[string]bool{}
-	for _, e := range stored {
-		has[e.ID()] = true
-	}
-	for _, e := range asked {
-		if !has[e.ID()] && !e.IsWithheld() {
+	var stored ledger.Ledger
+	if r.old != nil {
+		if stored, err = r.ledgers.of(r.old); err != nil {
 			return true
 		}
 	}
-	return false
+	has := map[string]bool{}
+	for _, e := range slices.Concat(stored, o.next) {
+		has[e.ID()] = true
+	}
+	return slices.ContainsFunc(asked, func(e ledger.Entry) bool {
+		return !has[e.ID()] && (r.old == nil || !e.IsWithheld())
+	})
 }
 
 // describe returns a verdict as the parent's record keeps it.

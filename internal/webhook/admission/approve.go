@@ -31,8 +31,9 @@ import (
 
 // approval is what a request says about approving what is already there (D20).
 type approval struct {
-	// asked is true where the request sets the annotation.
+	// asked is true where the request sets the annotation, of the text.
 	asked bool
+	text  string
 	// allowed is true where the requester may approve.
 	allowed bool
 	// changes are the approved fields, as if just changed.
@@ -52,12 +53,11 @@ func (r *request) approval(f *facts) approval {
 	if r.new == nil || r.operation != decision.Update || r.subresource != "" || f.copied() {
 		return approval{}
 	}
-	key := ledger.AnnotationKey(r.new, ledger.NameApprove)
-	text, ok := r.new.GetAnnotations()[key]
-	if !ok || annotation(r.old, key) == text {
+	text, ok := r.asksToApprove()
+	if !ok {
 		return approval{}
 	}
-	a := approval{asked: true}
+	a := approval{asked: true, text: text}
 	a.allowed = f.mayApprove()
 	if !a.allowed {
 		return a
@@ -67,6 +67,21 @@ func (r *request) approval(f *facts) approval {
 		r.approve(f, st, part, &a)
 	}
 	return a
+}
+
+// asksToApprove returns what the request sets the annotation to. Where another webhook has this one asked again,
+// it was taken away before.
+func (r *request) asksToApprove() (string, bool) {
+	key := ledger.AnnotationKey(r.new, ledger.NameApprove)
+	text, ok := r.new.GetAnnotations()[key]
+	switch {
+	case ok && annotation(r.old, key) != text:
+		return text, true
+	case r.again != nil:
+		return r.again.approve, r.again.approve != ""
+	default:
+		return "", false
+	}
 }
 
 // unapproved returns what is withheld of the object as the request leaves it, before anything

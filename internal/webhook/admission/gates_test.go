@@ -361,6 +361,11 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 			resp := mutator.Handle(t.Context(), req)
 			got := applied(t, req, resp)
 
+			again := askAgain(t, mutator, req, resp)
+			if diff := cmp.Diff(policiesIn(got), policiesIn(again)); diff != "" {
+				t.Errorf("management policies, asked again (-first +again):\n%s", diff)
+			}
+
 			if diff := cmp.Diff(tt.policies, policiesIn(got)); diff != "" {
 				t.Errorf("management policies (-want +got):\n%s", diff)
 			}

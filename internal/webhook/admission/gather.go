@@ -198,6 +198,7 @@ type Gatherer struct {
 	admitted     admitted
 	overtaken    overtaken
 	ledgers      ledgers
+	rounds       rounds
 }
 
 // now returns the time as the API server has it.

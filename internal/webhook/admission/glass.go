@@ -172,6 +172,9 @@ func (r *request) asksToBreakGlass() glass {
 		reason, isSet = "", false
 	}
 	blank := isSet && reason == ""
+	if reason == "" && r.again != nil {
+		reason = r.again.breakGlass // It was taken away before, where another webhook has this one asked again.
+	}
 	if reason == "" {
 		reason = r.earnedByBrokenGlass()
 	}
@@ -223,7 +226,7 @@ func (r *request) earnedByBrokenGlass() string {
 // noteBrokenGlass leaves a note for the validating hook, which will not see the
 // annotation any more.
 func (m *Mutator) noteBrokenGlass(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
-	if r.dryRun || verdict.Reason != decision.ReasonBreakGlass {
+	if r.dryRun || verdict.Reason != decision.ReasonBreakGlass || r.again != nil && r.again.noted {
 		return nil
 	}
 	return m.Records.BreakGlass(ctx, f.parent, r.noteOfBrokenGlass(f.glass.reason))

@@ -141,6 +141,7 @@ func TestBreakGlass(t *testing.T) {
 			if got := strings.Join(mutated.Warnings, "\n"); tc.warns == "" != (got == "") || !strings.Contains(got, tc.warns) {
 				t.Errorf("warnings %q, want %q", got, tc.warns)
 			}
+			askAgain(t, mutator, request, mutated)
 			if tc.dryRun && len(w.records) > 0 {
 				t.Errorf("a dry run left a note: %v", w.records)
 			}

@@ -133,7 +133,7 @@ func (m *Mutator) rememberAnnotations(r *request, o *outcome) {
 	}
 	var entries []v1alpha1.HistoryEntry
 	base := v1alpha1.HistoryEntry{User: r.requester.Username, Operation: operationText(r), Policies: names(o.OwnPolicies)}
-	if !o.Operator && !o.copied() && r.forges() {
+	if !o.Operator && !o.copied() && o.forges(r) {
 		e := base
 		e.Event = v1alpha1.EventRestored
 		entries = append(entries, e)

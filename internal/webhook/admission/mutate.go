@@ -49,12 +49,15 @@ func (m *Mutator) receive(ctx context.Context, req admission.Request) (*request,
 	if err == nil && r.new == nil {
 		return nil, errNothingToJudge
 	}
+	if err == nil {
+		r.again = m.rounds.of(r)
+	}
 	return r, err
 }
 
 // rule implements hook. Verdicts are for the validating webhook to give.
 func (m *Mutator) rule(ctx context.Context, r *request, o *outcome) (*ruling, error) {
-	ru := &ruling{outcome: o}
+	ru := &ruling{outcome: o, again: r.again != nil}
 	if resp, refused := refusedProof(r, o.facts); refused {
 		return ru.refuse(refusedByProof, resp), nil
 	}
@@ -76,15 +79,18 @@ func (m *Mutator) commit(ctx context.Context, r *request, ru *ruling) error {
 	if err != nil {
 		return err
 	}
-	m.rememberAnnotations(r, ru.outcome)
-	m.announceFull(r, ru.outcome)
+	if r.again == nil {
+		m.rememberAnnotations(r, ru.outcome)
+		m.announceFull(r, ru.outcome)
+	}
 	return nil
 }
 
 // answer implements hook.
 func (m *Mutator) answer(r *request, ru *ruling) admission.Response {
 	o := ru.outcome
-	patches, warnings := r.patches(o)
+	patches, want, warnings := r.patches(o)
+	m.rounds.note(r, o, want)
 	resp := admission.Patched("", patches...)
 	resp.Warnings = slices.Concat(warnings, r.ledgerWarnings(o), o.gateWarnings(r), r.misplaced(o.facts))
 	if warning := r.glassWarning(o); warning != "" {
@@ -102,7 +108,7 @@ func (m *Mutator) answer(r *request, ru *ruling) admission.Response {
 // count implements hook.
 func (m *Mutator) count(req admission.Request, ru *ruling, resp admission.Response, dryRun bool) string {
 	grant := ru.grantOf()
-	if !dryRun {
+	if !dryRun && (ru == nil || !ru.again) {
 		m.countGrant(schema.GroupVersionResource(req.Resource), grant)
 		if len(resp.Patches) > 0 {
 			measureLedger(ru.next)

@@ -307,6 +307,7 @@ func TestMutate(t *testing.T) {
 			if got := w.liveReads.Load(); got != tc.liveReads {
 				t.Errorf("%d objects read live, want %d", got, tc.liveReads)
 			}
+			askAgain(t, mutator, req, resp)
 		})
 	}
 }

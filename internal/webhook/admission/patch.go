@@ -35,9 +35,9 @@ var marks = []string{
 
 // patches returns what turns the new object of a request into the one with the
 // ledger that it gets: nothing but annotations of Kausality changes, of these those that
-// are the object's own (D10), and the switch of a gate. It also returns what the requester
-// is told where the object has no room for these annotations.
-func (r *request) patches(o *outcome) (ops []jsonpatch.Operation, warnings []string) {
+// are the object's own (D10), and the switch of a gate. It also returns all annotations that
+// the object then has, and what the requester is told where the object has no room for these annotations.
+func (r *request) patches(o *outcome) (ops []jsonpatch.Operation, want map[string]string, warnings []string) {
 	have := r.new.GetAnnotations()
 	own := r.ownAnnotations(o.facts, have)
 	own.leavePrefix()
@@ -51,7 +51,7 @@ func (r *request) patches(o *outcome) (ops []jsonpatch.Operation, warnings []str
 	own.set(ledger.NameAllowances, o.next.Encode())
 	own.set(ledger.NameApproved, r.approvedText(o))
 	set := o.gatePatches(r, own.want)
-	return append(diff(have, own.want), set...), r.noRoom(have, own.want)
+	return append(diff(have, own.want), set...), own.want, r.noRoom(have, own.want)
 }
 
 // noRoom returns what the requester is told of a write that the API server refuses for the size of the annotations

@@ -53,6 +53,8 @@ type ruling struct {
 	*outcome
 	// others are by the other parents of the object, as far as they were heard.
 	others []hearing
+	// again is true where the mutating webhook was asked about the request before.
+	again bool
 	// deputy is what the object has done to another one; nil where that is nothing.
 	deputy *delegation
 	// wouldWait is true where the gate would be closed if policies said Deny.

@@ -81,6 +81,8 @@ type request struct {
 	// says whether the policy is there.
 	account   string
 	generator PolicyState
+	// again is what the mutating hook has made of the request already; nil where it is asked for the first time.
+	again *round
 	// ledgers reads those that the objects carry.
 	ledgers *ledgers
 	// driver is of the system behind objects of the kind, nil where there is none, and
