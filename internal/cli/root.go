@@ -20,6 +20,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -111,11 +113,28 @@ func policies(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Lint and test policies",
-		Args:  cobra.NoArgs,
+		RunE:  ofGroup,
 	}
 	cmd.AddCommand(check.Command(streams))
 	return cmd
 }
+
+// ofGroup runs a command that only has others below it: alone it says which. Any other word is the name of none of
+// them, of which cobra says nothing but below the root.
+func ofGroup(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	message := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = typos
+	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+		message += "\n\nDid you mean this?\n\t" + strings.Join(meant, "\n\t") + "\n"
+	}
+	return errors.New(message)
+}
+
+// typos is how many letters may be wrong in what is meant, as cobra has it below the root.
+const typos = 2
 
 // version returns the version of the module the program was built from.
 func version() string {

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"kausality.io/operator/internal/cli"
@@ -49,6 +50,20 @@ func TestRun(t *testing.T) {
 			errOut:  `error: unknown command "wyh"`,
 			refused: true,
 		},
+		"an unknown command of a group": {
+			args:    []string{"kubectl-kausality", "policy", "chekc"},
+			errOut:  "error: unknown command \"chekc\" for \"kubectl kausality policy\"\n\nDid you mean this?\n\tcheck\n",
+			refused: true,
+		},
+		"one that is like none": {
+			args:    []string{"kubectl-kausality", "policy", "everything"},
+			errOut:  "error: unknown command \"everything\" for \"kubectl kausality policy\"\n",
+			refused: true,
+		},
+		"a group alone": {
+			args: []string{"kubectl-kausality", "policy"},
+			out:  "Available Commands:\n  check ",
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,4 +76,19 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A command that only has others below it refuses any other word.
+func TestGroups(t *testing.T) {
+	streams, _, _, _ := genericiooptions.NewTestIOStreams()
+	var look func(*cobra.Command)
+	look = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			if sub.HasSubCommands() && !sub.Runnable() {
+				t.Errorf("%s takes any word for a question for help", sub.CommandPath())
+			}
+			look(sub)
+		}
+	}
+	look(cli.New(streams))
 }

@@ -49,7 +49,7 @@ type sight struct {
 	// others are those that exist as well, of the same kinds, and are not below: what is above may be of
 	// the kind of a child, and the object itself too.
 	others []other
-	notes    []string
+	notes  []string
 }
 
 // other is an object that is not below the one that is asked about.
