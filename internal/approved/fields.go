@@ -48,26 +48,49 @@ func Fields(uid string, obj map[string]any, patterns []change.Pattern) []Field {
 			continue
 		}
 		value, _ := path.Value(obj)
+		if fields, isMap := value.(map[string]any); isMap && len(fields) == 0 && isWide(path) {
+			value = nil // None of its fields is there either way.
+		}
 		out = append(out, Field{Path: path, Print: Print(uid, value)})
 	}
 	return out
 }
 
-// roots returns the fields that a pattern is about.
-func roots(obj map[string]any, p change.Pattern) []change.Path {
+// Apart returns the places of which Fields takes apart what is there, for one of the patterns: the
+// fields of such a place are all that there are, and where it has none it is identified itself.
+func Apart(patterns []change.Pattern) []change.Path {
+	var out []change.Path
+	for _, p := range patterns {
+		root := rootOf(p)
+		if isWide(root) && !slices.ContainsFunc(out, func(o change.Path) bool { return slices.Equal(o, root) }) {
+			out = append(out, root)
+		}
+	}
+	return out
+}
+
+// rootOf returns the path of a pattern up to its first wildcard or list.
+func rootOf(p change.Pattern) change.Path {
 	end := slices.IndexFunc(p, func(s change.Segment) bool { return s.Type != fieldpath.SegmentField })
 	if end < 0 {
 		end = len(p)
 	}
-	root := change.Path(p[:end])
-	if len(root) > 1 {
+	return change.Path(p[:end])
+}
+
+func isWide(root change.Path) bool { return len(root) <= 1 }
+
+// roots returns the fields that a pattern is about.
+func roots(obj map[string]any, p change.Pattern) []change.Path {
+	root := rootOf(p)
+	if !isWide(root) {
 		return []change.Path{root}
 	}
 	at := change.Counted(obj)
 	if len(root) == 1 {
 		value, _ := root.Value(at)
 		fields, isMap := value.(map[string]any)
-		if !isMap {
+		if !isMap || len(fields) == 0 {
 			return []change.Path{root}
 		}
 		at = fields

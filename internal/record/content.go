@@ -95,8 +95,17 @@ func triggersOf(policies []*policy.Policy) []change.Pattern {
 
 // ChangedSince returns the fields that an object has otherwise than by earlier content of it,
 // with their earlier digests, as far as policies are about them. Fields that only the later
-// content identifies were not looked at before.
+// content identifies were absent where a rule was about all fields there, and else not looked at before.
 func ChangedSince(earlier, content *v1alpha1.ApprovedContent, policies []*policy.Policy) []v1alpha1.ContentDigest {
+	if earlier == nil || content == nil {
+		return nil
+	}
+	return append(otherwise(earlier, content, policies), added(earlier, content, policies)...)
+}
+
+// otherwise returns the fields that earlier content identifies and that later content has otherwise, with
+// their earlier digests.
+func otherwise(earlier, content *v1alpha1.ApprovedContent, policies []*policy.Policy) []v1alpha1.ContentDigest {
 	if earlier == nil || content == nil {
 		return nil
 	}
@@ -109,17 +118,77 @@ func ChangedSince(earlier, content *v1alpha1.ApprovedContent, policies []*policy
 		}
 	}
 	triggers := triggersOf(policies)
+	apart := approved.Apart(triggers)
 	var out []v1alpha1.ContentDigest
 	for _, d := range earlier.Digests {
 		path, err := change.ParsePath(d.Path)
 		digest, known := now[d.Path]
 		switch {
 		case err != nil, digest == d.Digest, !touched(triggers, path):
-		case !known && touched(patterns, path):
+		case !known && touched(patterns, path) && !isEmptied(path, apart, now):
 			// Another policy, or another generation of it, took the fields apart otherwise.
 		case lineage.IsBook(path) && isUnsaid(d, path, known, policies):
 		default:
 			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// isEmptied reports whether a field is gone with all others beside it, of which now has the digests: it
+// identifies the place as a whole then, which rules are about.
+func isEmptied(path change.Path, apart []change.Path, now map[string]string) bool {
+	return slices.ContainsFunc(apart, func(root change.Path) bool {
+		_, whole := now[root.String()]
+		return whole && isFieldOf(path, root)
+	})
+}
+
+// added returns the fields that only later content identifies, of places that the earlier one has taken
+// apart for a rule about all of it: they were absent.
+func added(earlier, content *v1alpha1.ApprovedContent, policies []*policy.Policy) []v1alpha1.ContentDigest {
+	before := pathsOf(earlier)
+	var out []v1alpha1.ContentDigest
+	for _, root := range approved.Apart(triggersOf(policies)) {
+		if !isTakenApart(root, before, policies) {
+			continue
+		}
+		for _, d := range content.Digests {
+			path, err := change.ParsePath(d.Path)
+			if err != nil || d.Digest == "" || d.Digest == absent || !isFieldOf(path, root) ||
+				slices.ContainsFunc(before, func(p change.Path) bool { return len(p) > len(root) && p.Overlaps(path) }) {
+				continue
+			}
+			was := digest(approved.Field{Path: path}, lineage.IsBook(path))
+			if !lineage.IsBook(path) || !isUnsaid(was, path, true, policies) {
+				out = append(out, was)
+			}
+		}
+	}
+	return out
+}
+
+// isTakenApart reports whether paths are those of content that has a place taken apart into all of its
+// fields: it says that there are none, or identifies one that no narrower rule is about.
+func isTakenApart(root change.Path, paths []change.Path, policies []*policy.Policy) bool {
+	narrower := slices.DeleteFunc(triggersOf(policies), func(p change.Pattern) bool {
+		return len(approved.Apart([]change.Pattern{p})) > 0
+	})
+	return slices.ContainsFunc(paths, func(p change.Path) bool {
+		return slices.Equal(p, root) || isFieldOf(p, root) && !touched(narrower, p)
+	})
+}
+
+// isFieldOf reports whether a path is that of a field of what is at another one.
+func isFieldOf(path, at change.Path) bool {
+	return len(path) == len(at)+1 && slices.Equal(path[:len(at)], at)
+}
+
+func pathsOf(content *v1alpha1.ApprovedContent) []change.Path {
+	out := make([]change.Path, 0, len(content.Digests))
+	for _, d := range content.Digests {
+		if path, err := change.ParsePath(d.Path); err == nil {
+			out = append(out, path)
 		}
 	}
 	return out

@@ -80,6 +80,46 @@ func TestChangedSince(t *testing.T) {
 	}
 }
 
+// TestChangedSinceApart shows that fields which came or went are found where a rule is about all of them,
+// though no digest is of what is not there.
+func TestChangedSinceApart(t *testing.T) {
+	tests := map[string]struct {
+		// then are the triggers by which the earlier content was looked at, where they are others.
+		then, triggers []string
+		before, after  string
+		want           []string
+	}{
+		"a field more":               {triggers: []string{"spec"}, before: "size: 1", after: "size: 1, class: big", want: []string{"spec.class"}},
+		"the first field":            {triggers: []string{"spec"}, after: "size: 1", want: []string{"spec.size"}},
+		"all fields gone":            {triggers: []string{"spec"}, before: "size: 1, class: big", want: []string{"spec.class", "spec.size"}},
+		"a field less":               {triggers: []string{"spec"}, before: "size: 1, class: big", after: "size: 1", want: []string{"spec.class"}},
+		"by a wildcard":              {triggers: []string{"spec[*]"}, before: "size: 1", after: "size: 1, class: big", want: []string{"spec.class"}},
+		"of all there is":            {triggers: []string{"*"}, before: "size: 1", after: "size: 2", want: []string{"spec"}},
+		"beside a narrower rule":     {triggers: []string{"spec", "spec.size"}, before: "size: 1, name: a", after: "size: 1, name: a, class: big", want: []string{"spec.class"}},
+		"no rule was about it":       {then: []string{"spec.size"}, triggers: []string{"spec", "spec.size"}, before: "size: 1", after: "size: 1, class: big"},
+		"no rule is about it":        {then: []string{"spec"}, triggers: []string{"spec.size"}, before: "size: 1", after: "size: 1, class: big"},
+		"a deeper rule was about it": {then: []string{"spec.class.name"}, triggers: []string{"spec"}, before: "class: {name: a}", after: "class: {name: a}"},
+		"nothing, and still nothing": {triggers: []string{"spec"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			policies := databasePolicies(t, "none", tc.triggers...)
+			looked := policies
+			if tc.then != nil {
+				looked = databasePolicies(t, "none", tc.then...)
+			}
+			before, after := ContentOf(databaseOf(t, tc.before), looked, "key"), ContentOf(databaseOf(t, tc.after), policies, "key")
+			var got []string
+			for _, d := range ChangedSince(before, after, policies) {
+				got = append(got, d.Path)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("ChangedSince() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestChangedSinceOlder shows that digests of an operator that knew nothing of what is said in
 // Crossplane's books tell nothing of that: such an operator wrote empty ones.
 func TestChangedSinceOlder(t *testing.T) {

@@ -86,6 +86,10 @@ type SignOfLife struct {
 	// since is the last sign of life before this process became the leader; nil
 	// on the first start ever.
 	since *time.Time
+	// signedBefore and signed are the resourceVersions of the lease with that sign, and with the first one
+	// of this process; empty where there is none. Unlike times they tell of any write, if the API server
+	// keeps leases where it keeps the rest.
+	signedBefore, signed string
 	// looked is when the first look was taken, and lookedThere the same as the API server
 	// has it.
 	looked, lookedThere time.Time
@@ -123,7 +127,7 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 		return err
 	}
 	if last := lastSign(lease); !last.IsZero() {
-		s.since = &last
+		s.since, s.signedBefore = &last, lease.ResourceVersion
 	}
 	if s.Baseline.Wait(ctx) != nil {
 		return nil // The operator ends.
@@ -132,7 +136,9 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 		return err
 	}
 	s.looked = s.Clock.Now()
-	s.tryGive(ctx, lease)
+	if s.tryGive(ctx, lease) {
+		s.signed = lease.ResourceVersion
+	}
 	if s.lookedThere = renewed(lease); s.lookedThere.IsZero() {
 		s.lookedThere = s.looked
 	}
@@ -150,11 +156,13 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 	}
 }
 
-// tryGive gives a sign, or says why not.
-func (s *SignOfLife) tryGive(ctx context.Context, lease *coordinationv1.Lease) {
-	if err := s.give(ctx, lease); err != nil {
+// tryGive gives a sign, or says why not, and reports whether it did.
+func (s *SignOfLife) tryGive(ctx context.Context, lease *coordinationv1.Lease) bool {
+	err := s.give(ctx, lease)
+	if err != nil {
 		logf.FromContext(ctx).Error(err, "Cannot give a sign of life; it is tried again", "lease", SignOfLifeName)
 	}
+	return err == nil
 }
 
 // lastSign returns when a sign was last given, zero where it never was. It is compared with times
@@ -251,6 +259,8 @@ type absence struct {
 	since, until time.Time
 	// over is that first look by the operator's own clock.
 	over time.Time
+	// signedBefore and signed are the resourceVersions of the signs of life at both.
+	signedBefore, signed string
 }
 
 // away returns the time in which nobody looked, as far as this process knows; false before its
@@ -260,7 +270,7 @@ func (s *SignOfLife) away() (absence, bool) {
 	if here.IsZero() || s.since == nil {
 		return absence{}, false
 	}
-	return absence{since: *s.since, until: there, over: here}, true
+	return absence{since: *s.since, until: there, over: here, signedBefore: s.signedBefore, signed: s.signed}, true
 }
 
 // firstLooked returns when this process had its first look, by the clock of the API server and by

@@ -38,6 +38,7 @@ import (
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/watchstate"
 )
 
 // toldWithin is the time that another replica may take to say in the record what it has
@@ -46,9 +47,11 @@ const toldWithin = 5 * time.Second
 
 // unseen is what has been changed of a holder while no operator looked.
 type unseen struct {
-	// fields that were changed, with the digests of what was approved, at a generation.
+	// fields that were changed, with the digests of what was approved, at a generation, and the IDs of
+	// the grants that there were when that was found.
 	fields     []v1alpha1.ContentDigest
 	generation int64
+	had        []string
 	// until is when it is certain that nobody tells of the change any more; zero where
 	// it is.
 	until time.Time
@@ -152,6 +155,9 @@ func (r *Reconciler) unexplained(v *view, knows *v1alpha1.AllowanceRecordStatus,
 func (r *Reconciler) lookUnseen(
 	ctx context.Context, v *view, knows *v1alpha1.AllowanceRecordStatus, fields []v1alpha1.ContentDigest, away absence,
 ) error {
+	if r.looked.has(v.obj.GetUID()) && away.isOver(v.now) && away.isSince(v.obj) {
+		return nil // Whoever changed it since the first look was asked about.
+	}
 	live, err := r.Holders.Live(ctx, v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
 	switch {
 	case client.IgnoreNotFound(err) != nil:
@@ -168,15 +174,14 @@ func (r *Reconciler) lookUnseen(
 	if late {
 		return nil
 	}
-	// Who only removes something, or clears what is said of managers, leaves no time.
-	if changed.Before(wholeSecond(away.since)) && (!first || record.IsSeen(knows.Approved, v.obj.GetGeneration())) {
+	if away.isOutOf(live, changed, first, record.IsMoved(knows.Approved, v.obj.GetGeneration())) {
 		return nil
 	}
 	proven, since := lifecycle.Proven(live, v.policies), metav1.NewTime(wholeSecond(away.since))
 	if v.isMarked(knows) || record.ChildWaits(knows) {
 		proven = nil
 	}
-	v.unseen.generation = knows.Approved.Generation
+	v.unseen.generation, v.unseen.had = knows.Approved.Generation, v.grants(knows)
 	v.unseen.fields = slices.DeleteFunc(fields, func(d v1alpha1.ContentDigest) bool {
 		path, err := change.ParsePath(d.Path)
 		return record.IsScaled(live, d.Path, &since) || err == nil && (change.AnyCovers(proven, path) || r.isOutside(ctx, live, path))
@@ -198,14 +203,38 @@ func (r *Reconciler) lookUnseen(
 // changed is when anything of the object was last changed, and a label that nobody is asked about
 // moves it on. So it proves nothing at the first look, which a busy operator may have late.
 func (a absence) told(changed, now time.Time, first bool) (until time.Time, over bool) {
-	until = a.over.Add(toldWithin)
 	switch {
 	case !changed.After(a.until):
-		return until, false
-	case !first && now.After(until):
+		return a.over.Add(toldWithin), false
+	case !first && a.isOver(now):
 		return time.Time{}, true
 	}
 	return now.Add(toldWithin), false
+}
+
+// isOver reports whether another replica has told by now of what it admitted in that time.
+func (a absence) isOver(now time.Time) bool { return now.After(a.over.Add(toldWithin)) }
+
+// isOutOf reports whether what is different of an object was not written while nobody looked. changed is
+// when it was last changed, as far as a time tells. Who only removes something, or clears what is said of
+// managers, leaves none: so at the first look it proves nothing where the generation has moved.
+//
+// Where that has not, or there is none, what is different is as well a new default, or a digest of another
+// form. It is if nothing at all of the object was written since the last sign of life before, no status and
+// nothing that leaves no time either.
+func (a absence) isOutOf(obj metav1.Object, changed time.Time, first, moved bool) bool {
+	switch {
+	case !changed.Before(wholeSecond(a.since)):
+		return false
+	case !first:
+		return true
+	}
+	return !moved && watchstate.IsBefore(obj.GetResourceVersion(), a.signedBefore)
+}
+
+// isSince reports whether an object was written after the first sign of life of this process.
+func (a absence) isSince(obj metav1.Object) bool {
+	return watchstate.IsBefore(a.signed, obj.GetResourceVersion())
 }
 
 // isOutside reports whether what a holder stands for has what the holder says at a path: the
@@ -231,14 +260,24 @@ func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, until time.Time
 	policies := slices.DeleteFunc(slices.Clone(v.policies), func(p *policy.Policy) bool {
 		return p.Created.After(until)
 	})
-	return record.Unexplained(was, v.content, policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
+	return record.Unexplained(knows, v.content, policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
+}
+
+// grants returns the IDs of what counts of the ledger of the holder.
+func (v view) grants(knows *v1alpha1.AllowanceRecordStatus) []string {
+	effective := record.Effective(v.asRecord(knows), v.obj, v.stored)
+	ids := make([]string, 0, len(effective))
+	for _, e := range effective {
+		ids = append(ids, e.ID())
+	}
+	return ids
 }
 
 // stillUnseen returns the fields that were found changed while nobody looked, without those that
 // were put back or approved since.
 func (v view) stillUnseen(knows *v1alpha1.AllowanceRecordStatus) []v1alpha1.ContentDigest {
 	was := &v1alpha1.ApprovedContent{Generation: v.unseen.generation, Digests: v.unseen.fields}
-	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
+	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, record.Effective(v.asRecord(knows), v.obj, v.stored), v.unseen.had)
 }
 
 // known returns a time. An operator has looked at the holder by all policies created until then: the
@@ -341,4 +380,15 @@ func (l *looks) add(uid types.UID) bool {
 	_, had := l.had[key]
 	l.had[key] = struct{}{}
 	return !had
+}
+
+// has reports whether a look was noted.
+func (l *looks) has(uid types.UID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.had == nil {
+		return false
+	}
+	_, had := l.had[maphash.String(l.seed, string(uid))]
+	return had
 }

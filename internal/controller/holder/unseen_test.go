@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/baseline"
@@ -136,6 +137,10 @@ func TestExplained(t *testing.T) {
 			holder: makeHolder(), came: controllertest.Noon.Add(2 * time.Minute), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
 			remembered: controllertest.Noon.Add(time.Minute), now: contentAt(5, "spec.template", theirs), want: true,
 		},
+		"another content of what counts no generations": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(0, "spec.template", ours)},
+			now: contentAt(0, "spec.template", theirs),
+		},
 		"a label, which no generation counts": {
 			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(5, "metadata.labels.team", ours)},
 			now: contentAt(5, "metadata.labels.team", theirs),
@@ -205,6 +210,34 @@ func TestTold(t *testing.T) {
 			until, over := a.told(controllertest.Noon.Add(tc.changed), controllertest.Noon.Add(tc.now), tc.first)
 			if over != tc.over || !over && !until.Equal(controllertest.Noon.Add(tc.until)) {
 				t.Errorf("until %s, over: %t", until, over)
+			}
+		})
+	}
+}
+
+// TestOutOf shows what proves that what is different was not changed while nobody looked.
+func TestOutOf(t *testing.T) {
+	a := absence{since: controllertest.Noon, signedBefore: "100"}
+	tests := map[string]struct {
+		changed      time.Duration
+		version      string
+		first, moved bool
+		want         bool
+	}{
+		"changed since":                              {changed: time.Second, version: "101", first: true},
+		"changed before, at another generation":      {changed: -time.Second, version: "99", first: true, moved: true},
+		"changed before, and not written since":      {changed: -time.Second, version: "99", first: true, want: true},
+		"changed before, and something removed":      {changed: -time.Second, version: "101", first: true},
+		"not looked at for the first time":           {changed: -time.Second, version: "101", want: true},
+		"changed since, in a store of another order": {changed: time.Second, version: "99", first: true},
+		"a version that is no number":                {changed: -time.Second, version: "x", first: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			obj := &unstructured.Unstructured{}
+			obj.SetResourceVersion(tc.version)
+			if got := a.isOutOf(obj, controllertest.Noon.Add(tc.changed), tc.first, tc.moved); got != tc.want {
+				t.Errorf("out of it: %t, want %t", got, tc.want)
 			}
 		})
 	}

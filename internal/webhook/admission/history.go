@@ -156,12 +156,11 @@ func (m *Mutator) rememberAnnotations(r *request, o *outcome) {
 // record knows of, and nothing says why: then it is not the request that explains it. Where
 // the record is only behind, the controller tells of what the object has.
 func (v *Validator) isUnseen(r *request, f *facts) bool {
-	if r.old == nil || f.record == nil || f.record.Status.Approved == nil || f.record.Status.Approved.Generation == r.old.GetGeneration() {
+	if r.old == nil || f.record == nil || f.record.Status.Approved == nil {
 		return false
 	}
-	was, before := f.record.Status.Approved, record.ContentOf(r.old, f.OwnPolicies, v.DigestKey)
-	return len(record.ChangedSince(was, before, f.OwnPolicies)) > 0 &&
-		!slices.ContainsFunc(f.Child.Ledger, func(e ledger.Entry) bool { return e.Generation > was.Generation })
+	before := record.ContentOf(r.old, f.OwnPolicies, v.DigestKey)
+	return len(record.Unexplained(&f.record.Status, before, f.OwnPolicies, f.Child.Ledger)) > 0
 }
 
 func (g *Gatherer) rememberOwn(r *request, f *facts, entries []v1alpha1.HistoryEntry) {

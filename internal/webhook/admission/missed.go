@@ -18,6 +18,7 @@ package admission
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -65,14 +66,14 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	if was.Adopting || was.WithheldCount > 0 {
 		return nil
 	}
-	approved := was.Approved
-	if approved == nil {
-		approved = g.Baseline.LastKnown(ctx, r.gvk, types.NamespacedName{Namespace: r.namespace, Name: r.objectName()}, r.old.GetUID())
+	knows := &v1alpha1.AllowanceRecordStatus{Approved: was.Approved, Active: was.Active, PendingGrants: was.PendingGrants}
+	if knows.Approved == nil {
+		knows.Approved = g.Baseline.LastKnown(ctx, r.gvk, types.NamespacedName{Namespace: r.namespace, Name: r.objectName()}, r.old.GetUID())
 	}
-	if approved == nil {
+	if knows.Approved == nil {
 		return nil
 	}
-	fields := record.Unexplained(approved, record.ContentOf(r.old, f.OwnPolicies, g.DigestKey), f.OwnPolicies, effective)
+	fields := record.Unexplained(knows, record.ContentOf(r.old, f.OwnPolicies, g.DigestKey), f.OwnPolicies, effective)
 	if len(fields) == 0 {
 		g.Baseline.NoteExplained(r.old.GetUID())
 		return nil
@@ -112,8 +113,8 @@ func isAllowance(e ledger.Entry) bool { return !e.IsWithheld() }
 const maxAdmitted = 8192
 
 // admitted are the objects of which this process has admitted a change, with their
-// generation before it: what they had by that change somebody has seen, whether or not the
-// record tells of it yet. The zero value knows of none.
+// generation before it, or with their resourceVersion where they count none: what they had by that
+// change somebody has seen, whether or not the record tells of it yet. The zero value knows of none.
 type admitted struct {
 	once  sync.Once
 	known *lru.Cache
@@ -122,13 +123,21 @@ type admitted struct {
 // note remembers that a change of an object is admitted, which is given as it was before.
 func (a *admitted) note(before *unstructured.Unstructured) {
 	a.once.Do(func() { a.known = lru.New(maxAdmitted) })
-	a.known.Add(before.GetUID(), before.GetGeneration())
+	a.known.Add(before.GetUID(), writeOf(before))
 }
 
 // has reports whether an object has come by a change that was admitted. One that was
 // admitted, and not stored after all, leaves it at its generation.
 func (a *admitted) has(obj *unstructured.Unstructured) bool {
 	a.once.Do(func() { a.known = lru.New(maxAdmitted) })
-	generation, ok := a.known.Get(obj.GetUID())
-	return ok && generation != obj.GetGeneration()
+	before, ok := a.known.Get(obj.GetUID())
+	return ok && before != writeOf(obj)
+}
+
+// writeOf tells one write of an object from others: of those that may be admitted, where generations tell.
+func writeOf(obj *unstructured.Unstructured) string {
+	if generation := obj.GetGeneration(); generation > 0 {
+		return strconv.FormatInt(generation, 10)
+	}
+	return "v" + obj.GetResourceVersion()
 }

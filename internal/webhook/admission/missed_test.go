@@ -107,6 +107,9 @@ func TestMissed(t *testing.T) {
 		"at the generation that is approved": {
 			before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(4)}, look: lastLook{young: true}, explained: true,
 		},
+		"of what counts no generations": {
+			before: before(0), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(0)}, look: lastLook{young: true}, want: true,
+		},
 		"where an allowance explains it": {
 			before: before(4, mayScale("alice", 4)), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true},
 			explained: true,
@@ -176,6 +179,35 @@ func TestMissed(t *testing.T) {
 	}
 }
 
+// TestIsUnseen shows of which objects a request does not tell the record that all they have by it is
+// approved: somebody else may have changed them before, whom nobody has seen.
+func TestIsUnseen(t *testing.T) {
+	for name, tc := range map[string]struct {
+		was, generation int64
+		replicas        int64
+		want            bool
+	}{
+		"as it was":                      {was: 4, generation: 4, replicas: 3},
+		"changed at another generation":  {was: 3, generation: 4, replicas: 9, want: true},
+		"a new default":                  {was: 4, generation: 4, replicas: 9},
+		"as it was, without generations": {replicas: 3},
+		"changed, without generations":   {replicas: 9, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, v := (&world{}).hooks(t, deploymentPolicy, labelsPolicy)
+			before := deployment(tc.replicas)
+			before.SetGeneration(tc.generation)
+			f := &facts{record: &v1alpha1.AllowanceRecord{}}
+			f.OwnPolicies = v.Policies.Index().For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
+			f.record.Status.Approved = record.ContentOf(deployment(3), f.OwnPolicies, "")
+			f.record.Status.Approved.Generation = tc.was
+			if got := v.isUnseen(&request{old: before}, f); got != tc.want {
+				t.Errorf("unseen: %t", got)
+			}
+		})
+	}
+}
+
 // TestMissedOnlyBeforeTheFirstChange shows that what this process has admitted was seen,
 // before its record tells.
 func TestMissedOnlyBeforeTheFirstChange(t *testing.T) {
@@ -189,6 +221,22 @@ func TestMissedOnlyBeforeTheFirstChange(t *testing.T) {
 		t.Error("what was admitted and not stored counts as seen")
 	}
 	if !a.has(second) {
+		t.Error("what was admitted is not known")
+	}
+}
+
+// TestMissedOnlyBeforeTheFirstWrite shows the same of an object that counts no generations.
+func TestMissedOnlyBeforeTheFirstWrite(t *testing.T) {
+	var a admitted
+	obj := deployment(3)
+	obj.SetGeneration(0)
+	obj.SetResourceVersion("1")
+	a.note(obj)
+	if a.has(obj) {
+		t.Error("what was admitted and not stored counts as seen")
+	}
+	obj.SetResourceVersion("2")
+	if !a.has(obj) {
 		t.Error("what was admitted is not known")
 	}
 }
