@@ -87,7 +87,70 @@ func serially() []bypass {
 				g.Expect(s.stranger.warned.take()).NotTo(ContainSubstring("withheld"))
 			}).WithTimeout(foundTimeout).Should(Succeed())
 		}},
+		{"changing a parent that counts no generations while nobody looks", uncounted},
 	}
+}
+
+// uncounted changes ConfigMaps, which have no metadata.generation, while no operator looks: one
+// gets another value and a key more, and one loses all that it has.
+func uncounted(ctx context.Context, _ *scene) {
+	const policies, controller = "uncounted", "controller"
+	p := ownPolicy(policies, "", "ConfigMap", `
+  maintaining: {}
+  rules:
+  - {trigger: data, policies: [{target: {apiVersion: v1, resource: secrets}, relation: ControllerChild, verbs: ["*"]}]}
+`)
+	p.Spec.Subjects = append(p.Spec.Subjects, v1alpha1.PolicySubject{Subject: v1alpha1.Subject{Kind: "User", Name: controller}})
+	ns := shared.newNamespaceFor(ctx, policies)
+	shared.apply(ctx, p)
+	owner, stranger, controls := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters"), shared.as(controller, "system:masters")
+	of := func(name string) *corev1.ConfigMap {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string]string{"a": "1", "b": "1"}}
+		Expect(owner.Create(ctx, cm)).To(Succeed())
+		return cm
+	}
+	parent, emptied, touched := of("parent"), of("emptied"), of("touched")
+	child := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "child", OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(parent, corev1.SchemeGroupVersion.WithKind("ConfigMap")),
+		}},
+		StringData: map[string]string{"a": "1", "b": "1"},
+	}
+	owner.change(ctx, parent, `{"data":{"b":"2"}}`)
+	Expect(controls.Create(ctx, child)).To(Succeed())
+	for _, cm := range []*corev1.ConfigMap{parent, emptied, touched} {
+		shared.knows(ctx, cm)
+	}
+	shared.givesSignAfter(ctx, child)
+	back := killed()
+	stranger.change(ctx, parent, `{"data":{"a":"evil","c":"evil"}}`)
+	stranger.change(ctx, emptied, `{"data":null}`)
+	stranger.change(ctx, touched, label("team", "theirs"))
+	back(ctx)
+
+	By("changing another key of it")
+	owner.change(ctx, parent, `{"data":{"b":"3"}}`)
+	withholds := func(cm *corev1.ConfigMap, fields ...string) {
+		GinkgoHelper()
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(cm), cm)).To(Succeed())
+			g.Expect(withheldOf(cm)).To(ConsistOf(fields), "of %s", cm.Name)
+		}).WithTimeout(foundTimeout).Should(Succeed())
+	}
+	withholds(parent, "data[a]", "data[c]")
+	withholds(emptied, "data")
+	Expect(denied(controls.try(ctx, child, `{"stringData":{"a":"evil","b":"3"}}`))).To(BeTrue())
+
+	By("leaving alone what nobody changed")
+	shared.knows(ctx, touched)
+	shared.hasHeldNothing(ctx, touched)
+
+	By("being put back, and approved")
+	stranger.change(ctx, emptied, `{"data":{"a":"1","b":"1"}}`)
+	shared.withholdsNothing(ctx, emptied)
+	owner.change(ctx, parent, approve("*"))
+	shared.withholdsNothing(ctx, parent)
+	controls.change(ctx, child, `{"stringData":{"a":"evil","b":"3"}}`)
 }
 
 var _ = Describe("Bypass", alone, func() {

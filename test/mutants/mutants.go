@@ -1413,8 +1413,28 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a label makes seen what nobody saw",
-		edits: []edit{{unseen, "case !first && now.After(until):", "case now.After(until):"}},
+		edits: []edit{{unseen, "case !first && a.isOver(now):", "case a.isOver(now):"}},
 		unit:  []string{"-run=TestTold", "./internal/controller/holder"},
+	},
+	{
+		name:  "no generation is the one that was seen",
+		edits: []edit{{"internal/record/unexplained.go", "return generation > 0 && was.Generation == generation", "return was.Generation == generation"}},
+		ways:  []string{"changing a parent that counts no generations while nobody looks"},
+	},
+	{
+		name:  "a field that came while nobody looked was never looked at",
+		edits: []edit{{"internal/record/content.go", "append(otherwise(earlier, content, policies), added(earlier, content, policies)...)", "otherwise(earlier, content, policies)"}},
+		ways:  []string{"changing a parent that counts no generations while nobody looks"},
+	},
+	{
+		name:  "no time of a change proves that there was none",
+		edits: []edit{{unseen, "return !moved && watchstate.IsBefore(obj.GetResourceVersion(), a.signedBefore)", "return !moved && a.signedBefore != watchstate.ErrRewound.Error()"}},
+		unit:  []string{"-run=TestOutOf", "./internal/controller/holder"},
+	},
+	{
+		name:  "a grant that was known explains what came after it",
+		edits: []edit{{"internal/record/unexplained.go", "return !slices.ContainsFunc(knows.Active, is) ||", "return !slices.ContainsFunc(knows.Active, is) || true ||"}},
+		unit:  []string{"-run=TestUnexplained", "./internal/record"},
 	},
 	{
 		name:  "what was let through before the first look is nobody's",

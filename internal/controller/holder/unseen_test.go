@@ -243,6 +243,29 @@ func TestOutOf(t *testing.T) {
 	}
 }
 
+// TestLookedAt shows of which objects nothing is read any more: looked at once, and written since then. What
+// is removed by then leaves no time.
+func TestLookedAt(t *testing.T) {
+	a := absence{over: controllertest.Noon, signed: "100"}
+	for version, want := range map[string]bool{"99": false, "100": false, "101": true, "": false} {
+		obj := &unstructured.Unstructured{}
+		obj.SetResourceVersion(version)
+		if got := a.isSince(obj); got != want {
+			t.Errorf("version %q is since the first sign of life: %t", version, got)
+		}
+		if (absence{}).isSince(obj) {
+			t.Errorf("version %q is since a sign of life that was never given", version)
+		}
+	}
+	if a.isOver(controllertest.Noon.Add(toldWithin)) || !a.isOver(controllertest.Noon.Add(toldWithin+time.Second)) {
+		t.Error("another replica has another time to tell")
+	}
+	var l looks
+	if l.has("a") || !l.add("a") || !l.has("a") || l.has("b") || l.add("a") {
+		t.Error("looks are not known")
+	}
+}
+
 // TestExplainedBefore shows that what admission let through after a start is nobody's unseen change,
 // though the allowance for it is used up, and gone, before the holder is looked at.
 func TestExplainedBefore(t *testing.T) {
