@@ -167,6 +167,36 @@ var _ = Describe("What a stranger changes while the operator is away", alone, fu
 		shared.withholdsNothing(ctx, s.set)
 	}, SpecTimeout(specTimeout))
 
+	It("is withheld where it takes a label away, which counts up no generation either", func(ctx SpecContext) {
+		const policies = "unseen-tier"
+		ns := shared.newNamespaceFor(ctx, policies)
+		shared.apply(ctx, ownPolicy(policies, "apps", "Deployment", `
+  rules:
+  - {trigger: "metadata.labels[tier]", policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]}
+`))
+		of := func(name string) *appsv1.Deployment {
+			d := builders.MakeDeployment(ns, name).Replicas(0).Obj()
+			d.Labels = map[string]string{"tier": "db", "team": "ours"}
+			Expect(shared.alice().Create(ctx, d)).To(Succeed())
+			shared.knows(ctx, d)
+			return d
+		}
+		taken, other := of("taken"), of("other")
+		shared.givesSignAfter(ctx, other)
+		back := killed()
+		shared.mallory().change(ctx, taken, `{"metadata":{"labels":{"tier":null}}}`)
+		shared.mallory().change(ctx, other, `{"metadata":{"labels":{"team":null}}}`)
+		back(ctx)
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(taken), taken)).To(Succeed())
+			g.Expect(withheldOf(taken)).To(ConsistOf("metadata.labels[tier]"))
+		}).WithTimeout(foundTimeout).Should(Succeed())
+		shared.knows(ctx, other)
+		shared.hasHeldNothing(ctx, other)
+		shared.mallory().change(ctx, taken, label("tier", "db"))
+		shared.withholdsNothing(ctx, taken)
+	}, SpecTimeout(specTimeout))
+
 	It("is withheld of what was there before its policy, and has no record", func(ctx SpecContext) {
 		const old = "unseen-old"
 		s := &guarded{ns: shared.newNamespaceFor(ctx, old), owner: shared.alice(), stranger: shared.mallory()}
