@@ -94,18 +94,31 @@ func (r Reader) definition(ctx context.Context, resource schema.GroupResource) (
 	return definition, nil
 }
 
-// Stored implements Definitions.
-func (r Reader) Stored(ctx context.Context, resource schema.GroupResource) (string, error) {
+// Storage implements Definitions.
+func (r Reader) Storage(ctx context.Context, resource schema.GroupResource) (Storage, error) {
 	definition, err := r.definition(ctx, resource)
 	if err != nil {
-		return "", err
+		return Storage{}, err
 	}
 	for i := range definition.Spec.Versions {
-		if definition.Spec.Versions[i].Storage {
-			return definition.Spec.Versions[i].Name, nil
+		version := &definition.Spec.Versions[i]
+		if !version.Storage {
+			continue
 		}
+		stored := Storage{Version: version.Name, Converted: isConverted(definition)}
+		if version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
+			if stored.Defaults, err = defaultsOf(version.Schema.OpenAPIV3Schema); err != nil {
+				return Storage{}, fmt.Errorf("defaults of version %s in CustomResourceDefinition %s: %w", version.Name, resource, err)
+			}
+		}
+		return stored, nil
 	}
-	return "", nil
+	return Storage{}, nil
+}
+
+// isConverted reports whether a webhook converts objects between versions.
+func isConverted(definition *apiextensionsv1.CustomResourceDefinition) bool {
+	return definition.Spec.Conversion != nil && definition.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
 }
 
 // Scale implements Definitions.
@@ -118,7 +131,7 @@ func (r Reader) Scale(ctx context.Context, resource schema.GroupVersionResource)
 		if version.Name == resource.Version && version.Subresources != nil && version.Subresources.Scale != nil {
 			return Scale{
 				Path:      strings.TrimPrefix(version.Subresources.Scale.SpecReplicasPath, "."),
-				Converted: definition.Spec.Conversion != nil && definition.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter,
+				Converted: isConverted(definition),
 			}, nil
 		}
 	}

@@ -71,9 +71,9 @@ type Definitions interface {
 	// Scale returns what the scale sub-resource sets, the zero value where no
 	// CustomResourceDefinition defines it.
 	Scale(ctx context.Context, resource schema.GroupVersionResource) (Scale, error)
-	// Stored returns the version in which the objects of a resource are stored, empty where no
+	// Storage returns how the objects of a resource are stored, the zero value where no
 	// CustomResourceDefinition defines it.
-	Stored(ctx context.Context, resource schema.GroupResource) (string, error)
+	Storage(ctx context.Context, resource schema.GroupResource) (Storage, error)
 	// Markers returns the labels of the CustomResourceDefinition by which a system marks
 	// the kinds that are its own, such as kro.run/owned; none where no
 	// CustomResourceDefinition defines the resource.
@@ -87,6 +87,16 @@ type Scale struct {
 	// Converted says that a webhook converts objects between versions, so that a field may be
 	// another one elsewhere.
 	Converted bool
+}
+
+// Storage is what a definition says about how objects are stored.
+type Storage struct {
+	// Version in which they are.
+	Version string
+	// Converted says that a webhook converts objects between versions.
+	Converted bool
+	// Defaults are those of the version, nil where it has none.
+	Defaults *Defaults
 }
 
 // Resource is a resource that is served.
@@ -110,6 +120,8 @@ type Resource struct {
 	// Stored is the version of those in which the API server stores objects; empty where that is its own one, or
 	// is not served.
 	Stored string
+	// Losing is about those of the other versions in which a write may lose fields; nil where there are none.
+	Losing *Losing
 	// Categories are the groups of kinds that it says it belongs to, such as
 	// Crossplane's "composite", and the markers of its definition, sorted. The name of a
 	// category has no slash, and a marker has one.

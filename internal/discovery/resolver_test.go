@@ -50,6 +50,8 @@ type cluster struct {
 	converted bool
 	// stored are the versions in which custom resources are stored, by resource.
 	stored map[string]string
+	// defaults are those of that version, by resource.
+	defaults map[string]*discovery.Defaults
 	// markers of definitions, by resource.
 	markers map[string][]string
 	err     error
@@ -112,8 +114,8 @@ func (c *cluster) Scale(_ context.Context, resource schema.GroupVersionResource)
 	return discovery.Scale{Path: c.paths[resource.Resource], Converted: c.converted}, nil
 }
 
-func (c *cluster) Stored(_ context.Context, resource schema.GroupResource) (string, error) {
-	return c.stored[resource.Resource], nil
+func (c *cluster) Storage(_ context.Context, resource schema.GroupResource) (discovery.Storage, error) {
+	return discovery.Storage{Version: c.stored[resource.Resource], Converted: c.converted, Defaults: c.defaults[resource.Resource]}, nil
 }
 
 func (c *cluster) Markers(_ context.Context, resource schema.GroupResource) ([]string, error) {
@@ -452,7 +454,11 @@ func TestReaderScale(t *testing.T) {
 			{Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{
 				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.count"},
 			}},
-			{Name: "v2", Storage: true},
+			{Name: "v2", Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {Properties: map[string]apiextensionsv1.JSONSchemaProps{
+					"color": {Type: "string"}, "size": {Type: "integer", Default: &apiextensionsv1.JSON{Raw: []byte(`3`)}},
+				}}},
+			}}},
 		}},
 	}
 	scheme := runtime.NewScheme()
@@ -475,8 +481,10 @@ func TestReaderScale(t *testing.T) {
 			}
 		})
 	}
-	if got, err := reader.Stored(t.Context(), schema.GroupResource{Group: "example.com", Resource: "widgets"}); err != nil || got != "v2" {
-		t.Errorf("Stored() = %q, %v, want v2", got, err)
+	want := discovery.Storage{Version: "v2", Converted: true, Defaults: fieldDefaults("spec", fieldDefaults("size", &discovery.Defaults{Value: int64(3)}))}
+	got, err := reader.Storage(t.Context(), schema.GroupResource{Group: "example.com", Resource: "widgets"})
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("Storage(): %v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -125,16 +125,21 @@ func (r *Resource) StoredElsewhere() (StoredVersion, bool) {
 	return StoredVersion{Name: r.Stored, HasStatus: slices.Contains(subresources, subresourceStatus)}, ok
 }
 
-// learnStored notes in which version a resource is stored, of those that are served.
+// learnStored notes in which version a resource is stored, of those that are served, and in which others a write may
+// lose fields.
 func (r *Resolver) learnStored(ctx context.Context, resource *Resource) error {
 	if len(resource.Versions) == 0 {
 		return nil
 	}
-	stored, err := r.definitions.Stored(ctx, resource.GVR.GroupResource())
-	if _, served := resource.Versions[stored]; served {
-		resource.Stored = stored
+	stored, err := r.definitions.Storage(ctx, resource.GVR.GroupResource())
+	if err != nil {
+		return err
 	}
-	return err
+	if _, served := resource.Versions[stored.Version]; served {
+		resource.Stored = stored.Version
+	}
+	resource.Losing = losing(resource, stored)
+	return nil
 }
 
 // noteVersions adds the kind of a resource for each version in which it is served.
