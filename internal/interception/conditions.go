@@ -153,7 +153,7 @@ func somethingCounts(in Input) string {
 		byOperator(in),
 	}
 	metadata := []string{metadataDiffers(named.fields), annotationDiffers(named.annotations, true)}
-	return anyOf(slices.Concat(alternatives, contentDiffers, metadata, somebodyActs(in, inObject), showsParent(in))...)
+	return anyOf(slices.Concat(alternatives, contentDiffers, metadata, somebodyActs(in, inObject), showsParent(in), losesFields(in))...)
 }
 
 // contentDiffers are true where a field outside metadata and status differs, or somebody sends an object
@@ -185,7 +185,7 @@ func statusWithMetadata(in Input) string {
 		metadataDiffers(named.fields),
 	}
 	alternatives = append(alternatives, annotationDiffers(named.annotations, false))
-	return anyOf(append(alternatives, somebodyActs(in, inStatus)...)...)
+	return anyOf(slices.Concat(alternatives, somebodyActs(in, inStatus), losesFields(in))...)
 }
 
 // metadataDiffers returns true where one of the fields of metadata does.

@@ -120,6 +120,8 @@ type Served struct {
 	Elsewhere map[string][]string
 	// StatusInObject says that there is a version in which a write of the object itself changes its status.
 	StatusInObject bool
+	// Losing are the versions in which a write may lose fields that the object has.
+	Losing []string
 }
 
 // isScaled reports whether objects of the resource can be scaled, in whichever version.

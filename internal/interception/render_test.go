@@ -73,7 +73,7 @@ func inputOf(policies ...*policy.Policy) Input {
 		Holder: func(gvk schema.GroupVersionKind) (Served, bool) {
 			for _, s := range served {
 				if s.gvk == gvk {
-					return Served{gvk.GroupVersion().WithResource(s.resource), s.namespaced, s.subresources, s.elsewhere, !slices.Contains(s.subresources, "status")}, true
+					return Served{gvk.GroupVersion().WithResource(s.resource), s.namespaced, s.subresources, s.elsewhere, !slices.Contains(s.subresources, "status"), nil}, true
 				}
 			}
 			return Served{}, false
@@ -81,7 +81,7 @@ func inputOf(policies ...*policy.Policy) Input {
 		Child: func(gvr schema.GroupVersionResource) (Served, bool) {
 			for _, s := range served {
 				if s.gvk.GroupVersion().WithResource(s.resource) == gvr {
-					return Served{gvr, s.namespaced, s.subresources, s.elsewhere, !slices.Contains(s.subresources, "status")}, true
+					return Served{gvr, s.namespaced, s.subresources, s.elsewhere, !slices.Contains(s.subresources, "status"), nil}, true
 				}
 			}
 			return Served{}, false

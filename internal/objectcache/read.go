@@ -114,13 +114,27 @@ func (c *Cache) Live(ctx context.Context, gvk schema.GroupVersionKind, key types
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s %s: %w", gvk.Kind, key, err)
 	}
+	return c.get(ctx, mapping, key)
+}
+
+// LiveIn reads an object from the API server in the very version of the kind.
+func (c *Cache) LiveIn(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s %s: %w", gvk.Kind, key, err)
+	}
+	return c.get(ctx, mapping, key)
+}
+
+// get reads an object of a mapped kind.
+func (c *Cache) get(ctx context.Context, mapping *apimeta.RESTMapping, key types.NamespacedName) (*unstructured.Unstructured, error) {
 	var reader dynamic.ResourceInterface = c.live.Resource(mapping.Resource)
 	if mapping.Scope.Name() == apimeta.RESTScopeNameNamespace {
 		reader = c.live.Resource(mapping.Resource).Namespace(key.Namespace)
 	}
 	obj, err := reader.Get(ctx, key.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s %s: %w", gvk.Kind, key, err)
+		return nil, fmt.Errorf("cannot read %s %s: %w", mapping.GroupVersionKind.Kind, key, err)
 	}
 	return obj, nil
 }

@@ -1392,6 +1392,42 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestActionsAreAskedAbout", "./internal/interception"},
 	},
 	{
+		name:  "the old object of a request is what the object was",
+		edits: []edit{{"internal/webhook/admission/losing.go", "r.old = withContent(r.old, losing.Read(was.Object))", "_ = was"}},
+		ways: []string{
+			"dropping a field by writing in a version that does not have it", "dropping a field by writing nothing in such a version",
+			"dropping a field by a status in such a version", "dropping a field of a child in such a version",
+		},
+		unit: []string{"-run=TestLostFields", "./internal/webhook/admission"},
+	},
+	{
+		name:  "nobody is asked who changes nothing in a version that lacks fields",
+		edits: []edit{{"internal/interception/losing.go", "if lossy.Len() == 0 {", "if lossy.Len() >= 0 {"}},
+		ways:  []string{"dropping a field by writing nothing in such a version", "dropping a field by a status in such a version"},
+		unit:  []string{"-run=TestLossesAreAskedAbout", "./internal/interception"},
+	},
+	{
+		name:  "a scale loses nothing",
+		edits: []edit{{"internal/webhook/admission/losing.go", "withContent(was, losing.Read(older.Object)).DeepCopy()", "withContent(was, losing.Read(was.Object)).DeepCopy()"}},
+		ways:  []string{"dropping a field by a scale in such a version"},
+		unit:  []string{"-run=TestScaleLosesFields", "./internal/webhook/admission"},
+	},
+	{
+		name:  "what has a default is lost",
+		edits: []edit{{"internal/discovery/losing.go", "	l.Defaults.fill(out)\n", ""}},
+		unit:  []string{"-run=TestLostFields", "./internal/webhook/admission"},
+	},
+	{
+		name:  "what is lost counts up a generation",
+		edits: []edit{{"internal/webhook/admission/generation.go", "nextGeneration(r.old, policies, nil)", "nextGeneration(r.old, policies, changes)"}},
+		unit:  []string{"-run=TestLossCountsUpNoGeneration", "./internal/webhook/admission"},
+	},
+	{
+		name:  "what cannot be read was not lost",
+		edits: []edit{{"internal/webhook/admission/pipeline.go", "err = r.unread // ", "err = nil // "}},
+		unit:  []string{"-run=TestLostFields", "./internal/webhook/admission"},
+	},
+	{
 		name:  "a scale sets what the version sets that policies name",
 		edits: []edit{{"internal/discovery/resolver.go", "resource.Scales[requested]; ok {", "resource.Scales[requested]; ok && requested == gvr.Version {"}},
 		ways:  []string{"scaling by a version in which another field is the scale"},

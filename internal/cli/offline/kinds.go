@@ -230,6 +230,9 @@ func (k *Kinds) GroupKindFor(resource schema.GroupVersionResource) (schema.Group
 	return kind.GroupKind(), ok
 }
 
+// Losing implements admission.Kinds. Here objects are written in their own version only.
+func (*Kinds) Losing(schema.GroupVersionResource, string) *discovery.Losing { return nil }
+
 // Schema implements admission.Kinds. Of Kubernetes' own kinds nothing is declared
 // here: what they have in common is known without.
 func (k *Kinds) Schema(gvk schema.GroupVersionKind) change.Schema {

@@ -121,6 +121,11 @@ func (o objects) Live(ctx context.Context, gvk schema.GroupVersionKind, key type
 	return o.Get(ctx, gvk, key)
 }
 
+// LiveIn implements admission.Objects.
+func (o objects) LiveIn(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	return o.Get(ctx, gvk, key)
+}
+
 // Ignores implements admission.Objects: there are no records.
 func (objects) Ignores(context.Context, *unstructured.Unstructured, lineage.Ref) bool { return false }
 

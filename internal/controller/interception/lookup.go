@@ -44,9 +44,13 @@ func (r *Reconciler) child(gvr schema.GroupVersionResource) (interception.Served
 }
 
 func served(found *discovery.Resource) interception.Served {
+	var losing []string
+	if found.Losing != nil {
+		losing = found.Losing.Versions
+	}
 	return interception.Served{
 		Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources,
-		Elsewhere: found.OnlyElsewhere(), StatusInObject: found.HasStatusInObject(),
+		Elsewhere: found.OnlyElsewhere(), StatusInObject: found.HasStatusInObject(), Losing: losing,
 	}
 }
 

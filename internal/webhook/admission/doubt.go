@@ -51,6 +51,8 @@ const (
 	doubtDeletion doubt = "Deletion"
 	// doubtStray: whether a deletion makes room for a stray depends on those there are.
 	doubtStray doubt = "Stray"
+	// doubtLost: the request came in a version that may lack fields of the object.
+	doubtLost doubt = "Lost"
 	// doubtHealing: whether a Pod takes the place of another depends on those there are.
 	doubtHealing doubt = "Healing"
 )

@@ -35,6 +35,7 @@ import (
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
@@ -57,6 +58,8 @@ type Objects interface {
 	Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string]
 	// Live reads any object from the API server.
 	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// LiveIn reads one in the very version of the kind.
+	LiveIn(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 	// List goes through the cached holders of a kind, which are not modified.
 	List(ctx context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
 	// ListLive reads the objects of a kind from the API server, those of all namespaces where
@@ -141,6 +144,9 @@ type Kinds interface {
 	// ReplicasPath is the path in objects of the resource that its scale sets, requested in a version;
 	// without one, in any that has a scale.
 	ReplicasPath(resource schema.GroupVersionResource, requested string) string
+	// Losing returns how objects of the resource lose fields that are written in a version, nil where
+	// nothing is lost.
+	Losing(resource schema.GroupVersionResource, requested string) *discovery.Losing
 	// Schema is what is declared about the fields of the kind, nil where nothing is
 	// known of it.
 	Schema(kind schema.GroupVersionKind) change.Schema

@@ -115,6 +115,9 @@ func (g *Gatherer) handle(ctx context.Context, h hook, req admission.Request) ad
 	default:
 		resp = h.answer(r, ru)
 	}
+	if r != nil && r.validating {
+		resp.Warnings = append(resp.Warnings, r.lossWarnings()...)
+	}
 	visible(&resp)
 	watch.stop(h.count(req, ru, resp, dryRun(req) || r != nil && r.dryRun))
 	return resp
@@ -144,6 +147,9 @@ func (g *Gatherer) judge(ctx context.Context, h hook, req admission.Request) (*r
 			return r, nil, err
 		}
 		ru, err := h.rule(ctx, r, o)
+		if err == nil && ru.refusal == nil {
+			err = r.unread // What is refused without what the request loses is refused with it.
+		}
 		if err != nil {
 			return r, nil, err
 		}

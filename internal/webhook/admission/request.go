@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/lineage"
@@ -70,6 +71,14 @@ type request struct {
 	brokenGlass string
 	// noteTaken is true where such a note is not for the request, as another one has got it.
 	noteTaken bool
+	// lost are the fields that the object has, and loses by a request in a version that does not have them.
+	lost []change.Change
+	// version is that version.
+	version string
+	// uncounted is true where the API server sees nothing but that, and counts up no generation.
+	uncounted bool
+	// unread is why the object could not be read as it is.
+	unread error
 	// scale is what a scale sets.
 	scale *record.Content
 	// by is the parent that is heard, where it is not the one by which the chain of the
@@ -137,9 +146,12 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 		return nil, fmt.Errorf("%s of %s %s/%s lacks an object that such a request has", req.Operation, req.Kind.Kind, req.Namespace, req.Name)
 	}
 	if otherVersion {
-		if err := g.behindStatus(ctx, r); err != nil {
-			return nil, err
-		}
+		err = g.behindStatus(ctx, r, requestedVersion(req))
+	} else if requested := requestedVersion(req); requested != r.resource.Version {
+		err = g.findLost(ctx, r, requested)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return r, nil
 }

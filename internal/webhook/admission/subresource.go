@@ -84,6 +84,9 @@ func (v *Validator) behindScale(ctx context.Context, r *request, requested strin
 	}
 	r.gvk = behind.GroupVersionKind()
 	r.old, r.new = behind.DeepCopy(), behind.DeepCopy()
+	if err := v.scaleLost(ctx, r, requested, found); err != nil {
+		return err
+	}
 	if err := errors.Join(path.Set(r.old.Object, before), path.Set(r.new.Object, after)); err != nil {
 		return fmt.Errorf("replicas of %s %s/%s: %w", r.gvk.Kind, r.namespace, r.name, err)
 	}
@@ -116,7 +119,10 @@ func (g *Gatherer) named(resource schema.GroupVersionResource) schema.GroupVersi
 // behindStatus replaces the objects of a status write, which came in another version than policies name, by the
 // object as that version has it. Such a write changes the status alone, whose fields are assumed to be called the same
 // in both versions: the API server converts an object, and nobody can ask it to convert a status.
-func (g *Gatherer) behindStatus(ctx context.Context, r *request) error {
+func (g *Gatherer) behindStatus(ctx context.Context, r *request, requested string) error {
+	if replaced, err := g.statusLost(ctx, r, requested); replaced || err != nil {
+		return err
+	}
 	uid, generation := r.old.GetUID(), r.old.GetGeneration()
 	behind, err := g.behind(ctx, r, func(obj *unstructured.Unstructured) bool {
 		return obj.GetUID() == uid && obj.GetGeneration() == generation

@@ -39,6 +39,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/gate"
 	gatecrossplane "kausality.io/operator/internal/gate/crossplane"
@@ -105,6 +106,10 @@ type world struct {
 	unrecorded bool
 	// keptLedgers are what was void of the ledgers for which a record was made.
 	keptLedgers []ledger.Ledger
+	// losing is how objects lose fields that are written in another version than policies name, and lacks returns
+	// what that version has of one.
+	losing *discovery.Losing
+	lacks  func(obj *unstructured.Unstructured, version string) *unstructured.Unstructured
 	// behindRecords is set where the cache of records is.
 	behindRecords bool
 }
@@ -125,6 +130,17 @@ func (w *world) Live(_ context.Context, gvk schema.GroupVersionKind, k types.Nam
 	}
 	if obj, ok := w.live[key(gvk.Kind, k.Name)]; ok {
 		return obj, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{}, k.Name)
+}
+
+func (w *world) LiveIn(_ context.Context, gvk schema.GroupVersionKind, k types.NamespacedName) (*unstructured.Unstructured, error) {
+	w.liveReads.Add(1)
+	if w.broken != nil {
+		return nil, w.broken
+	}
+	if obj, ok := w.live[key(gvk.Kind, k.Name)]; ok && w.lacks != nil {
+		return w.lacks(obj, gvk.Version), nil
 	}
 	return nil, apierrors.NewNotFound(schema.GroupResource{}, k.Name)
 }
@@ -328,7 +344,15 @@ func (s store) Observe(o record.Outcome) { s.observed = append(s.observed, o) }
 func (w *world) Post(n eventrecorder.Notice) { w.notices = append(w.notices, n) }
 
 // served are the kinds of the tests.
-type served struct{}
+type served struct{ losing *discovery.Losing }
+
+// Losing returns what the test says of all kinds.
+func (s served) Losing(resource schema.GroupVersionResource, requested string) *discovery.Losing {
+	if requested == resource.Version {
+		return nil
+	}
+	return s.losing
+}
 
 // resources of those kinds.
 var resources = map[string]string{
@@ -399,7 +423,7 @@ func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) 
 	active := &policy.Active{}
 	active.Set(policy.NewIndex(compiled))
 	g := &Gatherer{
-		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{}, Access: w, Gates: cloudGates{}, Holds: w,
+		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{w.losing}, Access: w, Gates: cloudGates{}, Holds: w,
 		OperatorUser: operatorUser, Platform: decision.DefaultPlatform,
 	}
 	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}
