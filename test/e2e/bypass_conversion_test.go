@@ -217,7 +217,11 @@ func (s *scene) converted(ctx context.Context, name string, webhook *converter) 
 }
 
 // converter is a conversion webhook of Things.
-type converter struct{ down atomic.Bool }
+type converter struct {
+	down atomic.Bool
+	// loses is true where it forgets ports.
+	loses bool
+}
 
 // serve starts the webhook, which ends with the spec, and has a definition use it.
 func (c *converter) serve(storage string) func(*apiextensionsv1.CustomResourceDefinition) {
@@ -262,6 +266,9 @@ func (c *converter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			break
 		}
 		convert(obj, review.Request.DesiredAPIVersion)
+		if c.loses {
+			unstructured.RemoveNestedField(obj.Object, "metadata", "annotations", portAnnotation)
+		}
 		converted, err := obj.MarshalJSON()
 		if err != nil {
 			review.Response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}

@@ -118,6 +118,11 @@ func losing() []bypass {
 			s.denied(ctx, without, merge(`{"spec":{"config":"rogue"}}`), "changing spec.config of Thing child")
 			Expect(s.rogue.Patch(ctx, without, merge(labeled))).To(Succeed())
 		}},
+		{"dropping a field that a conversion webhook loses", func(ctx context.Context, s *scene) {
+			child := s.converted(ctx, "forgotten", &converter{loses: true})
+			child.SetAPIVersion(child.GroupVersionKind().Group + "/" + olderVersion)
+			s.denied(ctx, child, merge(nothing), "removing spec.port of Thing child")
+		}},
 	}
 }
 

@@ -1397,6 +1397,7 @@ var mutants = []mutant{
 		ways: []string{
 			"dropping a field by writing in a version that does not have it", "dropping a field by writing nothing in such a version",
 			"dropping a field by a status in such a version", "dropping a field of a child in such a version",
+			"dropping a field that a conversion webhook loses",
 		},
 		unit: []string{"-run=TestLostFields", "./internal/webhook/admission"},
 	},
