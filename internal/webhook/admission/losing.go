@@ -142,22 +142,19 @@ func withContent(obj *unstructured.Unstructured, content map[string]any) *unstru
 // metadataAsRead returns the metadata of an object that was read, with what is left out of those that are cached
 // as the request has it: conversion webhooks keep fields in annotations.
 func metadataAsRead(read, sent *unstructured.Unstructured) map[string]any {
-	metadata, _ := read.Object[fieldMetadata].(map[string]any)
-	metadata = maps.Clone(metadata)
-	delete(metadata, "managedFields")
-	requested, _ := sent.Object[fieldMetadata].(map[string]any)
-	if managed, ok := requested["managedFields"]; ok {
-		metadata["managedFields"] = managed
-	}
+	held, _ := read.Object[fieldMetadata].(map[string]any)
+	out := &unstructured.Unstructured{Object: map[string]any{fieldMetadata: maps.Clone(held)}}
+	out.SetManagedFields(sent.GetManagedFields())
 	if applied, ok := sent.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; ok {
-		annotations, _ := metadata["annotations"].(map[string]any)
-		if annotations = maps.Clone(annotations); annotations == nil {
-			annotations = map[string]any{}
+		annotations := out.GetAnnotations() // a copy
+		if annotations == nil {
+			annotations = map[string]string{}
 		}
 		annotations[corev1.LastAppliedConfigAnnotation] = applied
-		metadata["annotations"] = annotations
+		out.SetAnnotations(annotations)
 	}
-	return metadata
+	held, _ = out.Object[fieldMetadata].(map[string]any)
+	return held
 }
 
 // statusLost replaces the objects of a status write in a version that alone has a status, where that lacks fields.

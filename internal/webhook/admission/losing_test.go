@@ -340,3 +340,41 @@ func TestLossCountsUpNoGeneration(t *testing.T) {
 		})
 	}
 }
+
+// What is cached lacks some of the metadata, which is the same in all versions.
+func TestMetadataAsRead(t *testing.T) {
+	const applied = "kubectl.kubernetes.io/last-applied-configuration"
+	managed := []any{map[string]any{"manager": "kubectl", "operation": "Update"}}
+	object := func(managedFields []any, annotations map[string]any) *unstructured.Unstructured {
+		metadata := map[string]any{"name": "db"}
+		if managedFields != nil {
+			metadata["managedFields"] = managedFields
+		}
+		if annotations != nil {
+			metadata["annotations"] = annotations
+		}
+		return &unstructured.Unstructured{Object: map[string]any{fieldMetadata: metadata}}
+	}
+	for name, tc := range map[string]struct{ read, sent, want *unstructured.Unstructured }{
+		"nothing more": {read: object(nil, nil), sent: object(nil, nil), want: object(nil, nil)},
+		"what a webhook keeps in annotations": {
+			read: object(nil, map[string]any{"a": "b"}), sent: object(nil, map[string]any{"port": "80"}), want: object(nil, map[string]any{"a": "b"}),
+		},
+		"what is not cached": {
+			read: object(nil, map[string]any{"a": "b"}), sent: object(managed, map[string]any{applied: "{}"}),
+			want: object(managed, map[string]any{"a": "b", applied: "{}"}),
+		},
+		"the same, without annotations": {read: object(nil, nil), sent: object(managed, map[string]any{applied: "{}"}), want: object(managed, map[string]any{applied: "{}"})},
+		"what does not count":           {read: object(managed, nil), sent: object(nil, nil), want: object(nil, nil)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := tc.read.DeepCopy()
+			if diff := cmp.Diff(tc.want.Object[fieldMetadata], any(metadataAsRead(tc.read, tc.sent))); diff != "" {
+				t.Errorf("metadata (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, tc.read); diff != "" {
+				t.Errorf("what was read is another one then (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
