@@ -113,6 +113,10 @@ const (
 // ConditionEnforced.
 const ReasonGeneratingFailed = "Failed"
 
+// ReasonDeleting is the reason of Accepted=False and Enforced=False of a GeneratingPolicy that is being
+// deleted, while objects that go with it cannot be.
+const ReasonDeleting = "Deleting"
+
 // Condition types and reasons of an AllowanceRecord.
 const (
 	// ConditionOverdue is True while an allowance of the target is open for longer

@@ -30,6 +30,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -589,6 +590,67 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonEnforced))
 		Expect(k8s.Delete(ctx, p)).To(Succeed())
 		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("gone"))
+	})
+
+	It("says what it waits for while it is being deleted, and goes on as soon as that changes", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		p := generating(namespace, true, false)
+		applyPolicy(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		apply(ctx, newConfigMap(namespace, "trigger", "trigger", triggerLabels))
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("trigger"))
+		denying := &admissionregistrationv1.ValidatingAdmissionPolicy{
+			ObjectMeta: metav1.ObjectMeta{Name: namespace},
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+				MatchConstraints: &admissionregistrationv1.MatchResources{
+					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+					ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
+						Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+					}}},
+				},
+				// As the verdict is told, by which a policy is refused whose trigger has something withheld.
+				Validations: []admissionregistrationv1.Validation{{
+					Expression: "oldObject.metadata.name != 'made'",
+					Message:    `admission webhook "verdict.kausality.io" denied the request: approve the trigger`,
+				}},
+			},
+		}
+		Expect(k8s.Create(ctx, denying)).To(Succeed())
+		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: namespace},
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName: namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			},
+		}
+		Expect(k8s.Create(ctx, binding)).To(Succeed())
+		allow := func(ctx context.Context) {
+			Expect(client.IgnoreNotFound(k8s.Delete(ctx, binding))).To(Succeed())
+			Expect(client.IgnoreNotFound(k8s.Delete(ctx, denying))).To(Succeed())
+		}
+		DeferCleanup(allow)
+		made := newConfigMap(namespace, "made", "", nil)
+		Eventually(func() error { return k8s.Delete(ctx, made, client.DryRunAll) }).Should(MatchError(ContainSubstring("approve the trigger")))
+
+		Expect(k8s.Delete(ctx, p)).To(Succeed())
+		Eventually(generatingStatus(ctx, p.Name)).Should(And(
+			HaveField("Conditions", ContainElement(And(
+				HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Reason", v1alpha1.ReasonDeleting), HaveField("ObservedGeneration", int64(2)),
+				HaveField("Message", ContainSubstring("It is being deleted, and waits for 1 objects that it made and that cannot be deleted: ConfigMap "+namespace+"/made: approve the trigger")),
+			))),
+			generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonDeleting),
+			HaveField("Failures", ConsistOf(And(HaveField("Trigger.Name", "trigger"), HaveField("Object.Name", "made"), HaveField("Message", "approve the trigger"))))))
+		for _, about := range []string{"configmap/made", "configmap/trigger", "generatingpolicy/" + p.Name} {
+			Expect(kausality(ctx, namespace, "why", about)).To(MatchRegexp(
+				`Refused  ConfigMap/made in namespace %[1]s\n  to go with +GeneratingPolicy/%[1]s, which is being deleted and waits for it\n`, namespace))
+		}
+
+		By("changing the trigger, once it may be deleted: nobody looks again for 20 seconds otherwise")
+		allow(ctx)
+		Eventually(func() error { return k8s.Delete(ctx, made, client.DryRunAll) }).Should(Succeed())
+		patchConfigMap(ctx, namespace, "trigger", `{"metadata": {"annotations": {"approved": "yes"}}}`)
+		Eventually(configMapIs(ctx, namespace, "made")).WithTimeout(10 * time.Second).Should(Equal("gone"))
+		expectGone(ctx, p)
 	})
 
 	It("reads nothing for a service account that may not read it, and nothing is deleted for that", func(ctx SpecContext) {

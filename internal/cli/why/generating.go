@@ -46,9 +46,10 @@ func (r *Report) addGenerating(policies []v1alpha1.GeneratingPolicy, a about) {
 		if whole && accepted != nil && accepted.Status == metav1.ConditionFalse {
 			r.Generating = append(r.Generating, Generating{Policy: p.Name, GeneratingFailure: v1alpha1.GeneratingFailure{Reason: accepted.Reason, Message: accepted.Message}})
 		}
+		deleting := accepted != nil && accepted.Reason == v1alpha1.ReasonDeleting
 		for _, f := range p.Status.Failures {
 			if whole || f.Trigger != nil && a.is(*f.Trigger) || f.Object != nil && a.is(*f.Object) {
-				r.Generating = append(r.Generating, Generating{Policy: p.Name, GeneratingFailure: f})
+				r.Generating = append(r.Generating, Generating{Policy: p.Name, Deleting: deleting, GeneratingFailure: f})
 			}
 		}
 		if len(p.Status.Failures) >= mostFailures {
@@ -72,7 +73,11 @@ func renderGenerating(g Generating, t text.Terminal) string {
 		wanted = phrase.Reference(*g.Object)
 	}
 	var facts text.Table
-	if g.Object != nil {
+	switch {
+	case g.Object == nil:
+	case g.Deleting:
+		facts.Row("to go with", "GeneratingPolicy/"+g.Policy+", which is being deleted and waits for it")
+	default:
 		facts.Row("wanted by", "GeneratingPolicy/"+g.Policy)
 	}
 	if g.Trigger != nil {

@@ -41,6 +41,9 @@ func TestWhyOfGeneratingPolicies(t *testing.T) {
 	registry.Status.Failures = []v1alpha1.GeneratingFailure{conflict, unread}
 	invalid := v1alpha1.GeneratingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "invalid"}}
 	invalid.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: "Invalid", Message: "it makes nothing"}}
+	ending := v1alpha1.GeneratingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "ending"}}
+	ending.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDeleting, Message: "it waits"}}
+	ending.Status.Failures = []v1alpha1.GeneratingFailure{{Trigger: conflict.Trigger, Object: conflict.Object, Reason: "Refused", Message: "approve that"}}
 	crowded := v1alpha1.GeneratingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "crowded"}}
 	for range mostFailures {
 		crowded.Status.Failures = append(crowded.Status.Failures, unread)
@@ -61,15 +64,25 @@ func TestWhyOfGeneratingPolicies(t *testing.T) {
   for       Namespace/garden
   because   it cannot be read
 `
+	const waiting = `Refused  Secret/pull in namespace shop
+  to go with   GeneratingPolicy/ending, which is being deleted and waits for it
+  for          Namespace/shop
+  because      approve that
+`
 	for name, tc := range map[string]struct {
 		policies []v1alpha1.GeneratingPolicy
 		about    about
 		want     string
 	}{
-		"the object":             {[]v1alpha1.GeneratingPolicy{registry}, about{"shop", of("Secret", "shop", "pull")}, conflicting},
-		"the trigger":            {[]v1alpha1.GeneratingPolicy{registry}, about{"", of("Namespace", "", "garden")}, failing},
-		"the policy":             {[]v1alpha1.GeneratingPolicy{registry}, about{"", of("GeneratingPolicy", "", "registry")}, conflicting + "\n" + failing},
-		"a policy of no use":     {[]v1alpha1.GeneratingPolicy{invalid}, about{"", of("GeneratingPolicy", "", "invalid")}, "Invalid  GeneratingPolicy/invalid\n  because   it makes nothing\n"},
+		"the object":         {[]v1alpha1.GeneratingPolicy{registry}, about{"shop", of("Secret", "shop", "pull")}, conflicting},
+		"the trigger":        {[]v1alpha1.GeneratingPolicy{registry}, about{"", of("Namespace", "", "garden")}, failing},
+		"the policy":         {[]v1alpha1.GeneratingPolicy{registry}, about{"", of("GeneratingPolicy", "", "registry")}, conflicting + "\n" + failing},
+		"a policy of no use": {[]v1alpha1.GeneratingPolicy{invalid}, about{"", of("GeneratingPolicy", "", "invalid")}, "Invalid  GeneratingPolicy/invalid\n  because   it makes nothing\n"},
+		"what a policy that is being deleted waits for": {[]v1alpha1.GeneratingPolicy{ending}, about{"shop", of("Secret", "shop", "pull")}, waiting},
+		"a policy that is being deleted": {
+			[]v1alpha1.GeneratingPolicy{ending}, about{"", of("GeneratingPolicy", "", "ending")},
+			"Deleting  GeneratingPolicy/ending\n  because   it waits\n\n" + waiting,
+		},
 		"a namespace":            {[]v1alpha1.GeneratingPolicy{registry, invalid}, about{"shop", nil}, conflicting},
 		"a trigger namespace":    {[]v1alpha1.GeneratingPolicy{registry}, about{"garden", nil}, failing},
 		"somebody else's object": {[]v1alpha1.GeneratingPolicy{registry, invalid}, about{"shop", of("Secret", "shop", "other")}, nothing("shop")},

@@ -58,6 +58,8 @@ type Below struct {
 type Generating struct {
 	// Policy that wants it.
 	Policy string `json:"policy"`
+	// Deleting is true where the policy is being deleted, and wants it gone.
+	Deleting bool `json:"deleting,omitempty"`
 
 	v1alpha1.GeneratingFailure `json:",inline"`
 }

@@ -114,6 +114,9 @@ type book struct {
 	madeBy map[request]map[generate.ID]bool
 	marked map[generate.ID]*plan.Marks
 	kindOf map[generate.ID]schema.GroupVersionKind
+	// ending has, by name, the policies that are being deleted: each with what it still has to delete, and
+	// with what that was made from.
+	ending map[string]map[generate.ID]bool
 	// looks counts the looks at triggers that go on, by the UID of the policy.
 	looks map[types.UID]int
 }
@@ -122,8 +125,30 @@ func newBook() *book {
 	return &book{
 		policies: map[string]*entry{}, setUp: map[string]bool{},
 		madeBy: map[request]map[generate.ID]bool{}, marked: map[generate.ID]*plan.Marks{}, kindOf: map[generate.ID]schema.GroupVersionKind{},
-		looks: map[types.UID]int{},
+		ending: map[string]map[generate.ID]bool{}, looks: map[types.UID]int{},
 	}
+}
+
+// endsWith notes what a policy that is being deleted waits for; nil where it waits no more.
+func (b *book) endsWith(policy string, waits map[generate.ID]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ending[policy] = waits; waits == nil {
+		delete(b.ending, policy)
+	}
+}
+
+// endingWith returns the policies that are being deleted and wait for an object.
+func (b *book) endingWith(id generate.ID) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	for policy, waits := range b.ending {
+		if waits[id] {
+			out = append(out, policy)
+		}
+	}
+	return out
 }
 
 // begin returns the policy for a look at a trigger, nil where it is not accepted, and collects what changes during the

@@ -462,31 +462,46 @@ var deniedBy = regexp.MustCompile(`(?:admission webhook "[^"]+"|ValidatingAdmiss
 // uncaused matches a refusal by AllowancePolicies, with its message, which has no values of fields.
 var uncaused = regexp.MustCompile(`admission webhook "verdict[^"]*\.kausality\.io" denied the request: (?s:(.*))`)
 
-// failed notes that a step could not be taken.
-func (l *look) failed(id generate.ID, k known, err error) {
+// verdict says what a write that failed means.
+type verdict struct {
+	state           state
+	reason, message string
+	// uncaused is true where AllowancePolicies refuse it.
+	uncaused bool
+}
+
+// verdictOn says why a write failed. Its message has no values of fields.
+func verdictOn(err error) verdict {
 	var missing *missingRightError
 	var account *missingImpersonationError
-	state, reason, message := failed, reasonFailed, err.Error()
 	cause := uncaused.FindStringSubmatch(err.Error())
 	switch {
 	case cause != nil:
-		state, reason, message = refused, reasonRefused, cause[1]
+		return verdict{refused, reasonRefused, cause[1], true}
 	case errors.As(err, &missing), errors.As(err, &account):
-		state, reason = refused, v1alpha1.ReasonForbidden
+		return verdict{state: refused, reason: v1alpha1.ReasonForbidden, message: err.Error()}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		state, reason, message = waiting, reasonWaiting, "its namespace is being deleted"
+		return verdict{state: waiting, reason: reasonWaiting, message: "its namespace is being deleted"}
 	case apierrors.IsNotFound(err):
-		state, reason, message = waiting, reasonWaiting, "its namespace, or its kind, is not there"
+		return verdict{state: waiting, reason: reasonWaiting, message: "its namespace, or its kind, is not there"}
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		state, reason, message = refused, reasonRefused, "the API server refuses it: "+string(apierrors.ReasonForError(err))
+		message := "the API server refuses it: " + string(apierrors.ReasonForError(err))
 		if by := deniedBy.FindString(err.Error()); by != "" {
 			message += ", " + by
 		}
+		return verdict{state: refused, reason: reasonRefused, message: message}
 	case errors.Is(err, errExists):
-		state, reason, message = waiting, reasonWaiting, "it comes and goes"
+		return verdict{state: waiting, reason: reasonWaiting, message: "it comes and goes"}
+	default:
+		return verdict{state: failed, reason: reasonFailed, message: err.Error()}
 	}
-	l.became(id, k, state, l.failure(id, reason, message))
-	l.out.objects[id].uncaused = cause != nil
+}
+
+// failed notes that a step could not be taken.
+func (l *look) failed(id generate.ID, k known, err error) {
+	v := verdictOn(err)
+	l.became(id, k, v.state, l.failure(id, v.reason, v.message))
+	l.out.objects[id].uncaused = v.uncaused
 }
 
 func (l *look) failure(id generate.ID, reason, message string) *v1alpha1.GeneratingFailure {

@@ -27,7 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -111,6 +110,7 @@ func (r *Reconciler) causeChanged(p *v1alpha1.GeneratingPolicy, e *entry) {
 
 // forget ends all that is done for a policy.
 func (r *Reconciler) forget(ctx context.Context, name string, exists bool) error {
+	r.book.endsWith(name, nil)
 	r.look(r.book.drop(name, exists)...)
 	none := func(schema.GroupVersionKind) bool { return false }
 	if !exists {
@@ -351,98 +351,6 @@ func (r *Reconciler) begin(ctx context.Context, e *entry) error {
 	}
 	r.look(r.book.releasedNow()...)
 	return nil
-}
-
-// end deletes what goes with a policy, and lets it go.
-func (r *Reconciler) end(ctx context.Context, p *v1alpha1.GeneratingPolicy) (ctrl.Result, error) {
-	r.look(r.book.drop(p.Name, true)...)
-	if !controllerutil.ContainsFinalizer(p, v1alpha1.FinalizerGenerating) {
-		return ctrl.Result{}, nil
-	}
-	if r.book.isLooking(p.UID) {
-		return ctrl.Result{RequeueAfter: again}, nil
-	}
-	e := r.entryOf(p)
-	what, err := r.serving.get(ctx)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	switch err := r.followMade(ctx, e, what); {
-	case errors.Is(err, errNotSynced):
-		return ctrl.Result{RequeueAfter: again}, nil
-	case err != nil:
-		return r.refuse(ctx, p, nil, err)
-	}
-	// Who is to take over what is deleted otherwise has to be known.
-	policies := &v1alpha1.GeneratingPolicyList{}
-	if err := r.Client.List(ctx, policies, client.UnsafeDisableDeepCopy); err != nil {
-		return ctrl.Result{}, fmt.Errorf("listing GeneratingPolicies: %w", err)
-	}
-	for i := range policies.Items {
-		if !r.book.isSetUp(policies.Items[i].Name) {
-			return ctrl.Result{RequeueAfter: again}, nil
-		}
-	}
-	switch err := r.deleteMade(ctx, e, what); {
-	case errors.Is(err, errChanged):
-		return ctrl.Result{RequeueAfter: again}, nil
-	case err != nil:
-		return r.refuse(ctx, p, nil, fmt.Errorf("deleting what GeneratingPolicy %s made: %w", p.Name, err))
-	}
-	after := p.DeepCopy()
-	controllerutil.RemoveFinalizer(after, v1alpha1.FinalizerGenerating)
-	if err := r.patchFinalizers(ctx, p, after); err != nil && !apierrors.IsNotFound(err) {
-		if apierrors.IsConflict(err) {
-			return ctrl.Result{RequeueAfter: requeue.AfterConflict}, nil
-		}
-		return ctrl.Result{}, err
-	}
-	return ctrl.Result{}, nil
-}
-
-// deleteMade deletes what a policy made that is being deleted.
-func (r *Reconciler) deleteMade(ctx context.Context, e *entry, what *served) error {
-	var errs []error
-	for kind := range e.kinds {
-		of, ok, err := what.ofKind(kind)
-		if !ok {
-			errs = append(errs, err)
-			continue
-		}
-		found, err := r.listMade(ctx, kind, e.Name)
-		if err != nil {
-			return err
-		}
-		for i := range found {
-			id := idOf(&found[i])
-			rivals := map[generate.ID][]plan.PolicyRef{id: r.book.of(request{policy: e.Name}, id).rivals}
-			for _, step := range plan.For(e.Policy, nil, []plan.Existing{*existingOf(id, &found[i])}, rivals) {
-				if step.Do == plan.Delete {
-					errs = append(errs, r.deleteObject(ctx, e, of, step, &found[i]))
-				}
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// listMade returns the objects of a kind that a policy made. It asks the API server: what was made a
-// moment ago no watch shows yet, and nobody looks for it later.
-func (r *Reconciler) listMade(ctx context.Context, kind schema.GroupVersionKind, policy string) ([]unstructured.Unstructured, error) {
-	var out []unstructured.Unstructured
-	page := &unstructured.UnstructuredList{}
-	for {
-		next := page.GetContinue()
-		page = &unstructured.UnstructuredList{}
-		page.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		labeled := client.MatchingLabels{v1alpha1.LabelGeneratedBy: plan.LabelOf(policy)}
-		if err := r.Live.List(ctx, page, labeled, client.Limit(pageSize), client.Continue(next)); err != nil {
-			return nil, fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
-		}
-		if out = append(out, page.Items...); page.GetContinue() == "" {
-			return out, nil
-		}
-	}
 }
 
 // patchStatus writes the status of a policy where it has changed.

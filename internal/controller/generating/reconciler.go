@@ -225,6 +225,7 @@ func (r *Reconciler) objectChanged(of resource, before, after *unstructured.Unst
 		is = before
 	}
 	id := idOf(is)
+	r.wakeEnding(id)
 	for _, e := range r.book.all() {
 		if e.isOf(id.GroupKind()) {
 			r.look(request{e.Name, id})
@@ -274,6 +275,7 @@ func (r *Reconciler) resultChanged(of resource, before, after *unstructured.Unst
 	} else {
 		r.written.gone(id, before)
 	}
+	r.wakeEnding(id)
 	var concerned []request
 	for _, known := range []*plan.Marks{r.book.noteMade(id, of.gvk, marks), marks} {
 		if known == nil {
