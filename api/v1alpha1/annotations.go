@@ -130,9 +130,11 @@ const (
 	// (D16).
 	AnnotationGateUnseen = "kausality.io/gate-unseen"
 
-	// AnnotationGateRequested is the value of the switch that a request had while
-	// the webhook could not be asked, and that the admission policy did not let
-	// through: a JSON list. The next write turns it into the ceiling (D16).
+	// AnnotationGateRequested is the value of the switch that a request had, and that
+	// the admission policy did not let through: a JSON list where Crossplane composes the
+	// object, for anybody else an object with the user and the list. The webhook
+	// turns it into the ceiling, where it is from who has a say in that; where it could
+	// not be asked, with the next write, by that user (D16).
 	AnnotationGateRequested = "kausality.io/gate-requested"
 
 	// AnnotationGateHeld says that the object is paused because its deletion is

@@ -122,6 +122,8 @@ type Write struct {
 	// Again is true where the setting of the very request was computed before: what the new object says of
 	// the ceiling, and its switch, are from that.
 	Again bool
+	// User who asks; empty where the controller looks.
+	User string
 	// FieldManager of the request, as which an author applies; empty where it has none.
 	FieldManager string
 	// Names is true where the request changes the object's identity, or approves it, and
@@ -144,6 +146,9 @@ type Setting struct {
 	// Unsupported are verbs that the ledger opens and that stay closed, as the system
 	// has no setting for them that lets no more through; sorted.
 	Unsupported []string
+	// Unheeded is the field of the switch where the requester wanted it to let through what the
+	// ceiling does not, or less, and has no say in that; empty where not.
+	Unheeded string
 }
 
 // Drivers are the systems that there are gates for.

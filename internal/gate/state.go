@@ -45,6 +45,9 @@ type State struct {
 	// Unseen are the changed fields that the object's status did not show as they
 	// should be when they were changed, sorted.
 	Unseen []string
+	// Requested is what somebody wanted the switch to be while the webhook could not be asked, who
+	// has not come back since.
+	Requested string
 	// Held says that the object's deletion is held back; nil where it is not.
 	Held *Hold
 }
@@ -75,6 +78,7 @@ func ReadState(annotations map[string]string) State {
 	s := State{}
 	s.Content, s.Name, _ = strings.Cut(annotations[v1alpha1.AnnotationGateContent], nameSeparator)
 	s.Provider = annotations[v1alpha1.AnnotationGateProvider]
+	s.Requested = annotations[v1alpha1.AnnotationGateRequested]
 	if text, ok := annotations[v1alpha1.AnnotationGateCeiling]; ok {
 		s.Ceiling = []string{}
 		if err := json.Unmarshal([]byte(text), &s.Ceiling); err != nil || s.Ceiling == nil {
@@ -112,6 +116,9 @@ func (s State) Annotations() map[string]string {
 	if len(s.Unseen) > 0 {
 		out[v1alpha1.AnnotationGateUnseen] = encode(s.Unseen)
 	}
+	if s.Requested != "" {
+		out[v1alpha1.AnnotationGateRequested] = s.Requested
+	}
 	if s.Held != nil {
 		out[v1alpha1.AnnotationGateHeld] = encode(s.Held)
 	}
@@ -131,6 +138,6 @@ func encode(v any) string {
 func StateKeys() []string {
 	return []string{
 		v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateProvider,
-		v1alpha1.AnnotationGateUnseen, v1alpha1.AnnotationGateHeld,
+		v1alpha1.AnnotationGateUnseen, v1alpha1.AnnotationGateRequested, v1alpha1.AnnotationGateHeld,
 	}
 }

@@ -28,8 +28,8 @@ import (
 
 // What the admission policy does for objects with a gate (D16): while the webhook is
 // down nobody opens one, and one that is open closes when its object changes. The
-// webhook, which runs after it, computes the field anew. For that it is told what a
-// composed apply wanted, which is the object's ceiling.
+// webhook, which runs after it, computes the field anew. For that it is told what the request
+// wanted, and by whom, as an author's wish is the object's ceiling: here nobody knows who that is.
 //
 // An object has a gate where the old one says what its allowances were granted for.
 
@@ -39,6 +39,28 @@ var isGated = gateText(`(oldObject != null && object != null && "{content}" in {
 
 // wantsAnother is true where the request has another switch than the old object.
 var wantsAnother = gateText(`(!has(object.spec.{switch}) || object.spec.{switch} != oldObject.spec.{switch})`)
+
+// appliesSwitch is true where the request is the first by which its manager applies the switch,
+// which may be what there is anyway. Nothing tells the next one of that from another write, as
+// admission is not told of a patch how it is one.
+var appliesSwitch = gateText(`(has(request.options) && has(request.options.fieldManager) && ` + ownsSwitch("object") + `
+&& !` + ownsSwitch("oldObject") + `)`)
+
+// ownsSwitch is true where what the manager of the request applies has the switch.
+func ownsSwitch(variable string) string {
+	return strings.ReplaceAll(`(has({v}.metadata.managedFields) && {v}.metadata.managedFields != null
+&& {v}.metadata.managedFields.exists(e, has(e.operation) && e.operation == "Apply"
+&& has(e.manager) && e.manager == request.options.fieldManager && !(has(e.subresource) && e.subresource != "")
+&& has(e.fieldsV1) && "f:spec" in e.fieldsV1 && "f:{switch}" in e.fieldsV1["f:spec"]))`, "{v}", variable)
+}
+
+// isComposed is true where the object has a controller.
+const isComposed = `(has(object.metadata.ownerReferences) && object.metadata.ownerReferences != null
+&& object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller == true))`
+
+// saysSwitch is true where the request wants the switch to be something: another one, or, for what
+// nobody composes, what it applies.
+var saysSwitch = "(" + wantsAnother + " || (!" + isComposed + " && " + appliesSwitch + "))"
 
 // opensToAChange is true where the switch lets something through and the request
 // changes what the object says.
@@ -81,13 +103,14 @@ func concernsGate(resources []*resource) []string {
 	if !anyGated(resources) {
 		return annotations
 	}
-	return slices.Concat(annotations, []string{"(" + isGated + " && (" + wantsAnother + " || " + opensToAChange + "))", renamesDeleted, endsHold})
+	return slices.Concat(annotations, []string{"(" + isGated + " && (" + saysSwitch + " || " + opensToAChange + "))", renamesDeleted, endsHold})
 }
 
 // gateVariables decide what the patch does:
 //
 //	gated     the object is under its gate
 //	refused   the request wants another switch
+//	says      the request wants another switch, or applies the one that there is
 //	closes    the gate is open, and what the object says changes
 //	composed  Crossplane applies what it composes
 //	goesOn    the request ends the pause of a hold
@@ -104,6 +127,7 @@ func gateVariables(in Input, resources []*resource) []admissionregistrationv1.Va
 	return slices.Concat(annotations, []admissionregistrationv1.Variable{
 		{Name: "gated", Expression: isGated},
 		{Name: "refused", Expression: "variables.gated && " + wantsAnother},
+		{Name: "says", Expression: "variables.gated && " + saysSwitch},
 		{Name: "closes", Expression: "variables.gated && " + opensToAChange},
 		{Name: "goesOn", Expression: endsHold},
 		{Name: "renames", Expression: renamesDeleted},
@@ -112,7 +136,9 @@ func gateVariables(in Input, resources []*resource) []admissionregistrationv1.Va
 	})
 }
 
-// gatePatch puts the switch back or closes it, and notes what a composed apply wanted.
+// gatePatch puts the switch back or closes it, and notes what the request wanted: what Crossplane
+// composes as the list that it is, and for anybody else with the name of who asks. No text of a
+// request is in there unquoted, as nobody checks it against a schema any more.
 func gatePatch(resources []*resource) string {
 	annotations := gateText(`
 + variables.brought.map(k, JSONPatch{op: "remove", path: "/metadata/annotations/" + jsonpatch.escapeKey(k)})
@@ -124,10 +150,12 @@ func gatePatch(resources []*resource) string {
 + (variables.refused || variables.closes
 ? [JSONPatch{op: "add", path: "/spec/{switch}", value: variables.closes ? oldObject.spec.{switch}.filter(p, p in {harmless}) : oldObject.spec.{switch}}]
 : [])
-+ (variables.refused && variables.composed
-? [JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey("{requested}"), value: has(object.spec.{switch})
-  ? "[" + object.spec.{switch}.map(p, "\"" + p + "\"").join(",") + "]"
-  : "[\"*\"]"}]
++ (variables.says && has(request.userInfo.username)
+? [has(object.spec.{switch}) && type(object.spec.{switch}) == list
+  ? "[" + object.spec.{switch}.filter(p, type(p) == string).map(p, strings.quote(p)).join(",") + "]"
+  : "[\"*\"]"].map(wanted, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey("{requested}"), value: variables.composed
+  ? wanted
+  : "{\"user\":" + strings.quote(request.userInfo.username) + ",\"policies\":" + wanted + "}"})
 : [])
 + (variables.renames ? [JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey("{name}"), value: {old}["{name}"]}] : [])
 + (variables.goesOn ? [JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey("{paused}"), value: "true"}] : [])`)

@@ -89,17 +89,36 @@ var _ = Describe("The admission policy, for objects with a gate,", func() {
 
 		By("opening it by hand, in all ways")
 		byOperator(`["Observe", "LateInitialize"]`)
-		for _, text := range []string{
-			`{"spec": {"managementPolicies": ["*"]}}`,
-			`{"spec": {"managementPolicies": []}}`,
-			`{"spec": {"managementPolicies": null}}`,
-			`{"spec": {"managementPolicies": ["*"], "forProvider": {"size": "2"}}}`,
-			`{"metadata": {"annotations": null}, "spec": {"managementPolicies": ["*"]}}`,
+		for _, way := range []struct{ text, wanted string }{
+			{`{"spec": {"managementPolicies": ["*"]}}`, `["*"]`},
+			{`{"spec": {"managementPolicies": []}}`, `[]`},
+			{`{"spec": {"managementPolicies": null}}`, `["*"]`},
+			{`{"spec": {"managementPolicies": ["*"], "forProvider": {"size": "2"}}}`, `["*"]`},
+			{`{"metadata": {"annotations": null}, "spec": {"managementPolicies": ["*"]}}`, `["*"]`},
+			{`{"spec": {"managementPolicies": ["x\"],\"user\":\"alice\",\"policies\":[\"*"]}}`, `["x\"],\"user\":\"alice\",\"policies\":[\"*"]`},
 		} {
-			patch(stranger, text)
-			Expect(policies(ctx)).To(Equal([]string{"Observe", "LateInitialize"}), text)
-			Expect(thing.GetAnnotations()).To(Equal(map[string]string{v1alpha1.AnnotationGateContent: "abc"}), text)
+			patch(stranger, way.text)
+			Expect(policies(ctx)).To(Equal([]string{"Observe", "LateInitialize"}), way.text)
+			Expect(thing.GetAnnotations()).To(Equal(map[string]string{
+				v1alpha1.AnnotationGateContent:   "abc",
+				v1alpha1.AnnotationGateRequested: `{"user":"mallory","policies":` + way.wanted + `}`,
+			}), way.text)
 		}
+
+		By("applying what there is")
+		byOperator(`["Observe", "LateInitialize"]`)
+		asIs := newThing(group, ns, "gated")
+		asIs.Object["spec"] = map[string]any{"managementPolicies": []any{"Observe", "LateInitialize"}}
+		Expect(stranger.Apply(ctx, client.ApplyConfigurationFromUnstructured(asIs.DeepCopy()), client.FieldOwner("git"))).To(Succeed())
+		Expect(policies(ctx)).To(Equal([]string{"Observe", "LateInitialize"}))
+		Expect(thing.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationGateRequested, `{"user":"mallory","policies":["Observe","LateInitialize"]}`))
+		byOperator(`["Observe", "LateInitialize"]`)
+		Expect(stranger.Apply(ctx, client.ApplyConfigurationFromUnstructured(asIs.DeepCopy()), client.FieldOwner("git"))).To(Succeed())
+		Expect(policies(ctx)).NotTo(BeEmpty())
+		Expect(thing.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationGateRequested), "it was said before")
+		patch(stranger, `{"metadata": {"labels": {"a": "c"}}}`)
+		Expect(policies(ctx)).NotTo(BeEmpty())
+		Expect(thing.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationGateRequested), "that says nothing of it")
 
 		By("changing an object while its gate is open")
 		byOperator(`["Observe", "Update", "LateInitialize"]`)
@@ -140,7 +159,7 @@ var _ = Describe("The admission policy, for objects with a gate,", func() {
 			Expect(policies(ctx)).To(Equal([]string{"Observe", "LateInitialize"}))
 		}
 		apply(stranger)
-		Expect(thing.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationGateRequested), "by who calls himself Crossplane")
+		Expect(thing.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationGateRequested, `{"user":"mallory","policies":["Observe","Create"]}`), "by who calls himself Crossplane")
 		apply(clientAs(composer))
 		Expect(thing.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationGateRequested, `["Observe","Create"]`))
 

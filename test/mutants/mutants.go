@@ -1948,8 +1948,11 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
-		name:  "an author is who calls himself so",
-		edits: []edit{unprotected, {"internal/gate/crossplane/ceiling.go", "	if !w.ByAuthor {", "	if false {"}},
+		name: "an author is who calls himself so",
+		edits: []edit{
+			{"internal/gate/crossplane/ceiling.go", "	isSaid := says && w.ByAuthor &&", "	isSaid := says &&"},
+			{"internal/gate/crossplane/ceiling.go", "	return w.ByAuthor && metav1", "	return metav1"},
+		},
 		ways:  []string{"applying under the field manager of Crossplane", "applying what nobody composes"},
 		cloud: true,
 	},

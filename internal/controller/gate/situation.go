@@ -93,9 +93,22 @@ func (v view) closedSituation(want gate.Setting) *situation {
 	case want.State.Content != v.driver.Content(v.obj):
 		what += "the object was changed since by a change that nobody allowed. Approve that, or take it back."
 	default:
-		what += "the object's own author does not let the system do that, or a change is withheld."
+		what += v.limitedMessage(want.State.Ceiling)
 	}
 	return v.situation(reasonClosed, message+what)
+}
+
+// limitedMessage says what else keeps a gate closed that something is allowed for: the ceiling, and
+// how to lift it, or that a change is withheld.
+func (v view) limitedMessage(ceiling []string) string {
+	switch {
+	case ceiling == nil:
+		return "a change is withheld."
+	case metav1.GetControllerOf(v.obj) != nil:
+		return fmt.Sprintf("what composes the object limits that to [%s], or a change is withheld. Change the template.", listing.Paths(ceiling))
+	default:
+		return fmt.Sprintf("who may initiate on the object has limited that to [%s], or a change is withheld. They may apply other management policies.", listing.Paths(ceiling))
+	}
 }
 
 // providerNote says that the kind is not of the provider that policies name it by, as far as

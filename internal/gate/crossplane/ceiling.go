@@ -21,8 +21,10 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
@@ -34,51 +36,122 @@ import (
 const ComposedManager = "apiextensions.crossplane.io/composed/"
 
 // ceilingAfter returns the ceiling after a write: what the object's author says about the
-// management policies, in a creation or where the author applies the object. Who
-// changes the field in any other way says nothing: providers and others write back
-// what they have read.
-func ceilingAfter(w gate.Write, before gate.State) []string {
+// management policies, in a creation or later. Of what is composed that is what Crossplane
+// applies: providers and others write back what they have read. Of anything else it is what whoever
+// may initiate wants, in whatever way they write it. setFor returns the policies that a
+// ceiling leads to.
+//
+// It also returns whether the request wants other policies than the ceiling lets through, and
+// has no say in that.
+func ceilingAfter(w gate.Write, before gate.State, setFor func(ceiling []string) []string) (ceiling []string, unheeded bool) {
 	if w.Again {
-		return gate.ReadState(w.New.GetAnnotations()).Ceiling
-	}
-	if refused, ok := refusedBefore(w); ok {
-		return asCeiling(refused)
+		return gate.ReadState(w.New.GetAnnotations()).Ceiling, false
 	}
 	policies, found := policiesOf(w.New)
 	switch {
 	case w.Old == nil:
-		return asCeilingIf(found, policies)
-	case isAuthor(w):
-		return asCeilingIf(found && owns(w.New, w.FieldManager), policies)
+		return asCeilingIf(found, policies), false
+	case isApplied(w) && isComposedNote(w.New):
+		return asCeiling(noteOf(w.New).Policies), false
+	case isComposedNote(w.Old) && isComposedNote(w.New):
+		return asCeiling(noteOf(w.Old).Policies), false // what was composed while the webhook was down
+	case isApplied(w):
+		return asCeilingIf(found && owns(w.New, w.FieldManager), policies), false
+	}
+	wanted, says := wantedBy(w, before, setFor)
+	isSaid := says && w.ByAuthor && metav1.GetControllerOf(w.New) == nil
+	if isSaid {
+		return wanted, false
+	}
+	return before.Ceiling, says && !w.BySystem && !sameCeiling(wanted, before.Ceiling)
+}
+
+// wantedBy returns the ceiling that a request wants for what nobody composes, and false where it
+// wants none. What the object says when our webhook is asked once more is what it has made of
+// the object itself, by the ceiling that it has noted.
+func wantedBy(w gate.Write, before gate.State, setFor func(ceiling []string) []string) (ceiling []string, says bool) {
+	n, noted := noteOf(w.New), w.New.GetAnnotations()[v1alpha1.AnnotationGateRequested]
+	isOwn := noted != "" && !isComposedNote(w.New) && n.User == w.User
+	if isOwn && noted != before.Requested {
+		return asCeiling(n.Policies), true
+	}
+	if policies, ok := appliedByClient(w); ok {
+		return asCeiling(policies), true
+	}
+	brought := before.Ceiling
+	if w.ByAuthor {
+		brought = gate.ReadState(w.New.GetAnnotations()).Ceiling
+	}
+	policies, found := policiesOf(w.New)
+	old, had := policiesOf(w.Old)
+	isAsBefore := found == had && slices.Equal(policies, old)
+	switch {
+	case isAsBefore && isOwn:
+		return asCeiling(n.Policies), true
+	case isAsBefore && sameCeiling(brought, before.Ceiling):
+		return nil, false
+	case found && sets.New(policies...).Equal(sets.New(setFor(brought)...)):
+		return brought, !sameCeiling(brought, before.Ceiling)
+	case isAsBefore:
+		return nil, false
 	default:
-		return before.Ceiling
+		return asCeilingIf(found, policies), true
 	}
 }
 
-// refusedBefore returns the policies that the admission policy inside the API server
-// noted when it put back those that there were: in this request, or in one while the
-// webhook was down.
-func refusedBefore(w gate.Write) ([]string, bool) {
-	text, ok := w.New.GetAnnotations()[v1alpha1.AnnotationGateRequested]
-	if !ok || w.Old == nil || !isAuthor(w) && w.Old.GetAnnotations()[v1alpha1.AnnotationGateRequested] != text {
+// lastApplied is the annotation in which "kubectl apply" keeps what it has applied.
+const lastApplied = corev1.LastAppliedConfigAnnotation
+
+// appliedByClient returns the policies that a request applies in the way of kubectl, which
+// sends no more of the object than what is otherwise than in the cluster.
+func appliedByClient(w gate.Write) ([]string, bool) {
+	text, ok := w.New.GetAnnotations()[lastApplied]
+	if !ok || w.Old.GetAnnotations()[lastApplied] == text {
 		return nil, false
 	}
+	var applied unstructured.Unstructured
+	if err := json.Unmarshal([]byte(text), &applied.Object); err != nil {
+		return nil, false
+	}
+	return policiesOf(&applied)
+}
+
+// note is what the admission policy inside the API server notes when it puts back the policies that
+// there were: in this request, or in one while the webhook was down. Without a user it is
+// what Crossplane composes, as that is known there, and a list.
+type note struct {
+	User     string   `json:"user,omitempty"`
+	Policies []string `json:"policies"`
+}
+
+// noteOf returns what is noted in an object. What cannot be read is of nobody.
+func noteOf(obj *unstructured.Unstructured) note {
+	text := obj.GetAnnotations()[v1alpha1.AnnotationGateRequested]
+	var n note
+	if json.Unmarshal([]byte(text), &n) == nil || json.Unmarshal([]byte(text), &n.Policies) == nil {
+		return n
+	}
+	return note{}
+}
+
+// isComposedNote reports whether what is noted in an object is what Crossplane composes.
+func isComposedNote(obj *unstructured.Unstructured) bool {
 	var policies []string
-	if err := json.Unmarshal([]byte(text), &policies); err != nil {
-		return nil, false
-	}
-	return policies, true
+	return json.Unmarshal([]byte(obj.GetAnnotations()[v1alpha1.AnnotationGateRequested]), &policies) == nil
 }
 
-// isAuthor reports whether the request applies the object as its author wants it.
-func isAuthor(w gate.Write) bool {
-	if !w.ByAuthor {
-		return false
+// requestedAfter returns what stays noted after a write: what somebody else wanted of an
+// object that nobody composes, until they come back.
+func requestedAfter(w gate.Write, before gate.State) string {
+	if w.Old == nil || isComposedNote(w.Old) || metav1.GetControllerOf(w.New) != nil || noteOf(w.Old).User == w.User {
+		return ""
 	}
-	if metav1.GetControllerOf(w.New) != nil {
-		return strings.HasPrefix(w.FieldManager, ComposedManager)
-	}
-	return slices.ContainsFunc(w.New.GetManagedFields(), appliedBy(w.FieldManager))
+	return before.Requested
+}
+
+// isApplied reports whether Crossplane applies what it composes.
+func isApplied(w gate.Write) bool {
+	return w.ByAuthor && metav1.GetControllerOf(w.New) != nil && strings.HasPrefix(w.FieldManager, ComposedManager)
 }
 
 // owns reports whether what a manager applies has the field.
@@ -101,6 +174,11 @@ func appliedBy(manager string) func(metav1.ManagedFieldsEntry) bool {
 	return func(e metav1.ManagedFieldsEntry) bool {
 		return manager != "" && e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 	}
+}
+
+// sameCeiling reports whether two ceilings let the same through.
+func sameCeiling(a, b []string) bool {
+	return (a == nil) == (b == nil) && sets.New(a...).Equal(sets.New(b...))
 }
 
 func asCeilingIf(said bool, policies []string) []string {

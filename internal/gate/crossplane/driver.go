@@ -81,8 +81,11 @@ func (Driver) Keys() []string {
 // Verbs implements gate.Driver.
 func (Driver) Verbs() []string { return []string{actionCreate, actionDelete, actionUpdate} }
 
-// Annotations implements gate.Driver.
-func (Driver) Annotations() []string { return []string{ExternalNameAnnotation, PausedAnnotation} }
+// Annotations implements gate.Driver. By what kubectl has applied an author may say what the
+// switch is anyway.
+func (Driver) Annotations() []string {
+	return []string{ExternalNameAnnotation, PausedAnnotation, lastApplied}
+}
 
 // IsSwitch implements gate.Driver.
 func (Driver) IsSwitch(path change.Path) bool {

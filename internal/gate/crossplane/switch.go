@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/gate"
 )
@@ -42,7 +41,6 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 		}
 	}
 	after := before
-	after.Ceiling = ceilingAfter(w, before)
 	after.Name = d.nameAfter(w, before)
 	if w.Old != w.New && w.Provider != "" { // a look alone is no reason to write
 		after.Provider = w.Provider
@@ -56,17 +54,31 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 		}
 	}
 	after.Unseen = unseenAfter(w, before)
-	var verbs []string
-	limit := limit(w.New, after.Ceiling)
-	switch {
-	case !d.IsNamed(w.New, after.Name):
-		// What is found there is not for the object to have.
-		limit.Delete(actionLateInitialize)
-	case after.Content == content:
-		verbs = gate.Verbs(w.Ledger, []string{actionCreate, actionUpdate})
+	setFor := func(ceiling []string) (switchTo, unsupported []string) {
+		var verbs []string
+		limit := limit(w.New, ceiling)
+		switch {
+		case !d.IsNamed(w.New, after.Name):
+			// What is found there is not for the object to have.
+			limit.Delete(actionLateInitialize)
+		case after.Content == content:
+			verbs = gate.Verbs(w.Ledger, []string{actionCreate, actionUpdate})
+		}
+		set, unsupported := d.open(w, sets.New(verbs...), limit)
+		return inOrderOf(w, set), unsupported
 	}
-	set, unsupported := d.open(w, sets.New(verbs...), limit)
-	return gate.Setting{Switch: inOrderOf(w, set), State: after, Unsupported: unsupported}
+	var unheeded bool
+	after.Ceiling, unheeded = ceilingAfter(w, before, func(ceiling []string) []string {
+		set, _ := setFor(ceiling)
+		return set
+	})
+	after.Requested = requestedAfter(w, before)
+	setting := gate.Setting{State: after}
+	setting.Switch, setting.Unsupported = setFor(after.Ceiling)
+	if unheeded {
+		setting.Unheeded = specField + "." + SwitchField
+	}
+	return setting
 }
 
 // open returns the set for the verbs that a write is allowed, without Create where it needs
@@ -92,7 +104,7 @@ func (d Driver) ComputeDeletion(obj *unstructured.Unstructured, kind gate.Kind) 
 // Set implements gate.Driver.
 func (Driver) Set(obj *unstructured.Unstructured, s gate.Setting) {
 	annotations := maps.Clone(obj.GetAnnotations())
-	for _, key := range append(gate.StateKeys(), v1alpha1.AnnotationGateRequested) {
+	for _, key := range gate.StateKeys() {
 		delete(annotations, key)
 	}
 	if annotations == nil {

@@ -128,6 +128,10 @@ func TestCompute(t *testing.T) {
 		// bucket whose content the entries are for.
 		policies []string
 		ceiling  []string
+		// requested is what stays noted.
+		requested string
+		// unheeded is true where the requester wants other policies and has no say in them.
+		unheeded bool
 		content  string
 		// named is what it is named in the cloud.
 		named string
@@ -181,7 +185,7 @@ func TestCompute(t *testing.T) {
 		},
 		"nor by leaving nothing": {
 			write:    gate.Write{Old: bucket("1", closed, approved), New: bucket("1", []string{}, approved)},
-			policies: closed, content: "1",
+			policies: closed, content: "1", unheeded: true,
 		},
 		"the template is the ceiling": {
 			write: gate.Write{
@@ -195,7 +199,7 @@ func TestCompute(t *testing.T) {
 				Old: bucket("1", []string{"Observe"}, approved, annotated(v1alpha1.AnnotationGateCeiling, `["Observe","Update"]`)),
 				New: bucket("1", []string{"*"}, approved, applied(ownsField)), FieldManager: "provider",
 			},
-			policies: []string{"Observe"}, ceiling: []string{"Observe", "Update"}, content: "1",
+			policies: []string{"Observe"}, ceiling: []string{"Observe", "Update"}, content: "1", unheeded: true,
 		},
 		"until the template leaves it out": {
 			write: gate.Write{
@@ -209,7 +213,7 @@ func TestCompute(t *testing.T) {
 				Old: bucket("1", []string{"Observe"}, approved, annotated(v1alpha1.AnnotationGateCeiling, `["Observe","Update"]`)),
 				New: bucket("1", []string{"*"}, approved, applied(ownsField)), FieldManager: composer,
 			},
-			policies: []string{"Observe"}, ceiling: []string{"Observe", "Update"}, content: "1",
+			policies: []string{"Observe"}, ceiling: []string{"Observe", "Update"}, content: "1", unheeded: true,
 		},
 		"nor does he note what was refused": {
 			write: gate.Write{
@@ -350,12 +354,125 @@ func TestCompute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := Driver{}.Compute(tt.write)
 			want := gate.Setting{Switch: tt.policies, State: gate.State{
-				Ceiling: tt.ceiling, Content: contents[tt.content], Name: Driver{}.NameOf(bucket("1", nil, annotated(ExternalNameAnnotation, tt.named))),
+				Ceiling: tt.ceiling, Requested: tt.requested, Content: contents[tt.content], Name: Driver{}.NameOf(bucket("1", nil, annotated(ExternalNameAnnotation, tt.named))),
 			}}
+			if tt.unheeded {
+				want.Unheeded = "spec.managementPolicies"
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("setting (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// own makes a bucket one that nobody composes.
+func own(obj *unstructured.Unstructured) { obj.SetOwnerReferences(nil) }
+
+// appliedByKubectl says what kubectl has applied.
+func appliedByKubectl(spec string) func(*unstructured.Unstructured) {
+	return annotated(lastApplied, `{"spec":{`+spec+`}}`)
+}
+
+// TestCeilingOfOwn checks what becomes of what somebody says about the management policies of
+// what nobody composes.
+func TestCeilingOfOwn(t *testing.T) {
+	observe, all := []string{"Observe"}, []string{"*"}
+	ceiling := annotated(v1alpha1.AnnotationGateCeiling, `["Observe"]`)
+	requested := func(user, policies string) func(*unstructured.Unstructured) {
+		return annotated(v1alpha1.AnnotationGateRequested, `{"user":"`+user+`","policies":`+policies+`}`)
+	}
+	type edits = []func(*unstructured.Unstructured)
+	tests := map[string]struct {
+		old, updated         edits
+		policies, says       []string
+		user, manager        string
+		stranger, system     bool
+		wantCeiling, wantSet []string
+		wantNoted            string
+		unheeded             bool
+	}{
+		"taking over": {old: edits{ceiling}, policies: observe, says: all, wantSet: closed},
+		"taking over, as noted": {
+			old: edits{ceiling}, updated: edits{requested("alice", `["*"]`)}, policies: observe, says: observe, wantSet: closed,
+		},
+		"removing the field": {old: edits{ceiling}, policies: observe, says: nil, wantSet: closed},
+		"narrowing":          {policies: closed, says: observe, wantCeiling: observe, wantSet: observe},
+		"narrowing, as noted": {
+			updated: edits{requested("alice", `["Observe"]`)}, policies: closed, says: closed, wantCeiling: observe, wantSet: observe,
+		},
+		"narrowing to what there is, as noted": {
+			updated: edits{requested("alice", `["Observe","LateInitialize"]`)}, policies: closed, says: closed, wantCeiling: closed, wantSet: closed,
+		},
+		"narrowing to what there is by kubectl": {
+			updated: edits{appliedByKubectl(`"managementPolicies":["Observe","LateInitialize"]`)}, policies: closed, says: closed, wantCeiling: closed, wantSet: closed,
+		},
+		"applying something else by kubectl": {
+			old: edits{appliedByKubectl(`"a":1`)}, updated: edits{appliedByKubectl(`"a":2`)}, policies: closed, says: closed, wantSet: closed,
+		},
+		"somebody else by kubectl": {
+			updated: edits{appliedByKubectl(`"managementPolicies":["Observe","LateInitialize"]`)}, policies: closed, says: closed, stranger: true, wantSet: closed, unheeded: true,
+		},
+		"saying nothing": {old: edits{ceiling}, policies: observe, says: observe, wantCeiling: observe, wantSet: observe},
+		"saying so once more": {
+			old: edits{requested("alice", `["*"]`)}, updated: edits{requested("alice", `["*"]`)}, policies: closed, says: closed, wantSet: closed,
+		},
+		"being asked once more": {
+			old: edits{ceiling}, updated: edits{without(v1alpha1.AnnotationGateCeiling)},
+			policies: observe, says: closed, wantSet: closed,
+		},
+		"a stranger": {old: edits{ceiling}, policies: observe, says: all, stranger: true, wantCeiling: observe, wantSet: observe, unheeded: true},
+		"a stranger, as noted": {
+			old: edits{ceiling}, updated: edits{requested("alice", `["*"]`)}, policies: observe, says: observe, stranger: true, wantCeiling: observe, wantSet: observe, unheeded: true,
+		},
+		"a stranger who says the same": {old: edits{ceiling}, policies: observe, says: observe, updated: edits{requested("alice", `["Observe"]`)}, stranger: true, wantCeiling: observe, wantSet: observe},
+		"a stranger as the manager of somebody else": {
+			old: edits{ceiling, applied(ownsField)}, updated: edits{applied(ownsField)}, policies: observe, says: all, stranger: true, manager: composer,
+			wantCeiling: observe, wantSet: observe, unheeded: true,
+		},
+		"a stranger who writes down the ceiling": {
+			old: edits{ceiling}, updated: edits{annotated(v1alpha1.AnnotationGateCeiling, `["*"]`)}, policies: observe, says: observe, stranger: true, wantCeiling: observe, wantSet: observe,
+		},
+		"a provider": {old: edits{ceiling}, policies: observe, says: all, stranger: true, system: true, wantCeiling: observe, wantSet: observe},
+		"what somebody else said while nobody was asked": {
+			old: edits{ceiling, requested("mallory", `["*"]`)}, updated: edits{requested("mallory", `["*"]`)}, policies: observe, says: observe,
+			wantCeiling: observe, wantSet: observe, wantNoted: `{"user":"mallory","policies":["*"]}`,
+		},
+		"what a stranger said while nobody was asked": {
+			old: edits{ceiling, requested("alice", `["*"]`)}, updated: edits{requested("alice", `["*"]`)}, policies: observe, says: observe, stranger: true,
+			wantCeiling: observe, wantSet: observe, unheeded: true,
+		},
+		"a note that nobody can read": {
+			old: edits{ceiling}, updated: edits{annotated(v1alpha1.AnnotationGateRequested, "*")}, policies: observe, says: observe, wantCeiling: observe, wantSet: observe,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := append(edits{approved, own}, tt.old...)
+			w := gate.Write{
+				Old: bucket("1", tt.policies, before...), New: bucket("1", tt.says, append(before, tt.updated...)...),
+				User: "alice", FieldManager: tt.manager, ByAuthor: !tt.stranger, BySystem: tt.system,
+			}
+			got := Driver{}.Compute(w)
+			want := gate.Setting{Switch: tt.wantSet, State: gate.State{
+				Ceiling: tt.wantCeiling, Requested: tt.wantNoted, Content: got.State.Content, Name: got.State.Name,
+			}}
+			if tt.unheeded {
+				want.Unheeded = "spec.managementPolicies"
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("setting (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// without takes an annotation away.
+func without(key string) func(*unstructured.Unstructured) {
+	return func(obj *unstructured.Unstructured) {
+		annotations := obj.GetAnnotations()
+		delete(annotations, key)
+		obj.SetAnnotations(annotations)
 	}
 }
 

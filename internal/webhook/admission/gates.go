@@ -178,7 +178,7 @@ func (o *outcome) gateSetting(r *request) gate.Setting {
 	return o.gate.Compute(gate.Write{
 		Old: r.old, New: r.new, Kind: o.gate.kind, Provider: o.gate.provider, Ledger: o.next,
 		Brings: o.grant.OpensGate(), BySystem: o.gate.bySystem, Names: o.names(o.verdict),
-		ByAuthor: o.byAuthor(r), Again: r.again != nil, FieldManager: r.fieldManager, Approved: approvedFields(o.grant.Standing),
+		ByAuthor: o.byAuthor(r), Again: r.again != nil, User: r.requester.Username, FieldManager: r.fieldManager, Approved: approvedFields(o.grant.Standing),
 	})
 }
 
@@ -213,7 +213,7 @@ func (o *outcome) gatePatches(r *request, want map[string]string) []jsonpatch.Op
 		state = o.setting.State
 		ops = o.gate.Patch(r.new, o.setting)
 	}
-	for _, key := range append(gate.StateKeys(), v1alpha1.AnnotationGateRequested) {
+	for _, key := range gate.StateKeys() {
 		delete(want, key)
 	}
 	maps.Copy(want, state.Annotations())
@@ -262,11 +262,26 @@ func (o *outcome) gateWarnings(r *request) []string {
 	if o.Gate == nil {
 		return out
 	}
+	if field := o.setting.Unheeded; field != "" {
+		out = append(out, fmt.Sprintf("kausality: what this request says of %s of %s counts for nothing, and was left as it was: %s", field, object, o.whoseSwitch(r)))
+	}
 	if unsupported := o.setting.Unsupported; len(unsupported) > 0 {
 		out = append(out, fmt.Sprintf("kausality: %s may be changed outside (%s), and its provider knows no management policies for that alone; allow Create as well, or update the provider",
 			object, strings.Join(unsupported, ", ")))
 	}
 	return out
+}
+
+// whoseSwitch says who has a say in how far the gate may open.
+func (o *outcome) whoseSwitch(r *request) string {
+	switch {
+	case metav1.GetControllerOf(r.new) != nil:
+		return "it is for what composes the object; change that"
+	case len(o.initiators) > 0:
+		return anyOf(o.initiators) + " may change it"
+	default:
+		return "nobody may initiate changes of the object"
+	}
 }
 
 // wouldWait reports whether a request changes what stands for something outside, and

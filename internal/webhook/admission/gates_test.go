@@ -209,6 +209,56 @@ func TestOrphanWhoseParentIsGone(t *testing.T) {
 	}
 }
 
+// TestCeilingOfWhatNobodyComposes checks that an initiator has a say in the management policies of
+// what nobody composes, and that anybody else is told that they have none.
+func TestCeilingOfWhatNobodyComposes(t *testing.T) {
+	free := func(obj *unstructured.Unstructured) { obj.SetOwnerReferences(nil) }
+	wished := func(user string) func(*unstructured.Unstructured) {
+		return with(v1alpha1.AnnotationGateRequested, `{"user":"`+user+`","policies":["*"]}`)
+	}
+	const limited = `["Observe"]`
+	tests := map[string]struct {
+		user     string
+		groups   []string
+		says     any
+		edit     func(*unstructured.Unstructured)
+		policies []any
+		ceiling  string
+		warns    string
+	}{
+		"an initiator":                      {user: "alice", groups: []string{"platform-team"}, says: "*", edit: free, policies: gateClosed},
+		"an initiator, as noted":            {user: "alice", groups: []string{"platform-team"}, says: "Observe", edit: wished("alice"), policies: gateClosed},
+		"a stranger":                        {user: "mallory", says: "*", edit: free, policies: []any{"Observe"}, ceiling: limited, warns: "of Bucket b counts for nothing, and was left as it was: Group platform-team may change it"},
+		"a stranger, as noted":              {user: "mallory", says: "Observe", edit: wished("mallory"), policies: []any{"Observe"}, ceiling: limited, warns: "counts for nothing"},
+		"a stranger in an initiator's name": {user: "mallory", says: "Observe", edit: wished("alice"), policies: []any{"Observe"}, ceiling: limited},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			mutator, validator := (&world{}).hooks(t, ownBucketPolicy)
+			ceiling := with(v1alpha1.AnnotationGateCeiling, limited)
+			before := bucket(t, "size: 1", []any{"Observe"}, under(t, "size: 1"), ceiling, free)
+			req := asking(t, tt.user, tt.groups, before, bucket(t, "size: 1", []any{tt.says}, under(t, "size: 1"), ceiling, free, tt.edit))
+			resp := mutator.Handle(t.Context(), req)
+			got := applied(t, req, resp)
+			if diff := cmp.Diff(tt.policies, policiesIn(got)); diff != "" {
+				t.Errorf("management policies (-want +got):\n%s", diff)
+			}
+			if have := got.GetAnnotations()[v1alpha1.AnnotationGateCeiling]; have != tt.ceiling {
+				t.Errorf("the ceiling is %q, want %q", have, tt.ceiling)
+			}
+			if noted, ok := got.GetAnnotations()[v1alpha1.AnnotationGateRequested]; ok {
+				t.Errorf("it notes %q", noted)
+			}
+			if warned := strings.Join(resp.Warnings, "\n"); !strings.Contains(warned, tt.warns) || (tt.warns == "") != (warned == "") {
+				t.Errorf("warnings %q do not say %q", warned, tt.warns)
+			}
+			if resp := validator.Handle(t.Context(), asking(t, tt.user, tt.groups, before, got)); !resp.Allowed {
+				t.Errorf("refused: %s", resp.Result.Message)
+			}
+		})
+	}
+}
+
 func TestGateIsSetInEachWrite(t *testing.T) {
 	closedUnder := func(fields, approved string, edits ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 		return bucket(t, fields, gateClosed, append(edits, under(t, approved))...)

@@ -413,7 +413,19 @@ func callingOneselfAuthor() []bypass {
 		}},
 		{"applying what nobody composes", func(ctx context.Context, s *cloudScene) {
 			i := ownInstance(ctx, "own-ceiling", "Observe", "Create", "Update", "LateInitialize")
-			s.apply(ctx, i.instance, "mallory", "*")
+			ceiling := i.instance.GetAnnotations()[v1alpha1.AnnotationGateCeiling]
+			own := i.instance.DeepCopy()
+			own.Object = map[string]any{"apiVersion": own.Object["apiVersion"], "kind": own.Object["kind"], "metadata": map[string]any{"name": own.GetName()}, "spec": map[string]any{
+				"managementPolicies": []any{"Observe", "Create", "Update", "LateInitialize"},
+			}}
+			Expect(i.by.Apply(ctx, client.ApplyConfigurationFromUnstructured(own), client.FieldOwner("git"), client.ForceOwnership)).To(Succeed())
+			for _, manager := range []string{"mallory", "git", "apiextensions.crossplane.io/composed/x"} {
+				written := s.apply(ctx, i.instance, manager, "*")
+				Expect(s.rogue.Warned.Take()).To(And(ContainSubstring("counts for nothing"), ContainSubstring("Group platform-team may change it")))
+				Expect(written.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationGateCeiling, ceiling))
+			}
+			Expect(s.rogue.Patch(ctx, i.instance.DeepCopy(), merge(`{"spec":{"managementPolicies":["*"]}}`))).To(Succeed())
+			Expect(s.rogue.Warned.Take()).To(ContainSubstring("counts for nothing"))
 			Expect(i.by.Delete(ctx, i.instance)).To(Succeed())
 			shared.Gone(ctx, i.instance)
 			i.mutated(ctx, cloud.Create)
