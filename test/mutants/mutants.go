@@ -122,8 +122,8 @@ var mutants = []mutant{
 	{
 		name: "generating: a policy ends in the middle of what it makes",
 		edits: []edit{
-			{"internal/controller/generating/policy.go", "\tif r.book.isLooking(p.UID) {\n\t\treturn ctrl.Result{RequeueAfter: again}, nil\n\t}\n", ""},
-			{"internal/controller/generating/policy.go", "r.listMade(ctx, kind, e.Name)", `r.results.list(ctx, kind, "", labels.SelectorFromSet(labels.Set{v1alpha1.LabelGeneratedBy: plan.LabelOf(e.Name)}))`},
+			{"internal/controller/generating/end.go", "\tif r.book.isLooking(p.UID) {\n\t\treturn ctrl.Result{RequeueAfter: again}, nil\n\t}\n", ""},
+			{"internal/controller/generating/end.go", "r.listMade(ctx, kind, e.Name)", `r.results.list(ctx, kind, "", labels.SelectorFromSet(labels.Set{v1alpha1.LabelGeneratedBy: plan.LabelOf(e.Name)}))`},
 		},
 		unit: []string{"./test/integration", "-ginkgo.focus=" + "in the middle of what it makes"},
 	},
