@@ -55,7 +55,7 @@ func (g *granter) act(ctx context.Context, c change.Change) (refused bool) {
 		refused = refused || len(acted) == 0 && !caused && p.Action == v1alpha1.ActionDeny
 		for _, rule := range acted {
 			t := triggered{Rule: rule, policy: p, field: c.Path, matches: true, cause: o, caused: caused}
-			g.earn(ctx, &t, c)
+			g.earn(ctx, &t, c, false)
 			rules = append(rules, t)
 		}
 	}

@@ -48,7 +48,7 @@ func (g *granter) command(ctx context.Context) (refused bool) {
 		t := &rules[i]
 		t.matches, t.field = true, g.Command.Field
 		g.grant.Triggered = true
-		g.earn(ctx, t, c)
+		g.earn(ctx, t, c, false)
 	}
 	return hasUnanswered(c, rules)
 }

@@ -76,23 +76,38 @@ rules:
   - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Delete]}
 `, ticket, reviewed))
 	for name, tc := range map[string]struct {
-		labels        []string
+		labels []string
+		// glass is the reason for which it is broken; approves is true where the request changes nothing, and approves.
+		glass         string
+		approves      bool
 		granted, held []string
 		problem       string
 	}{
-		"both hold":       {labels: []string{"ticket", "reviewed"}, granted: []string{"ReplicaSet delete by alice"}},
-		"only the first":  {labels: []string{"ticket"}, held: []string{"spec.replicas"}, problem: reviewed},
-		"only the second": {labels: []string{"reviewed"}, held: []string{"spec.replicas"}, problem: ticket},
-		"neither":         {held: []string{"spec.replicas"}, problem: ticket},
+		"both hold":                 {labels: []string{"ticket", "reviewed"}, granted: []string{"ReplicaSet delete by alice"}},
+		"only the first":            {labels: []string{"ticket"}, held: []string{"spec.replicas"}, problem: reviewed},
+		"only the second":           {labels: []string{"reviewed"}, held: []string{"spec.replicas"}, problem: ticket},
+		"neither":                   {held: []string{"spec.replicas"}, problem: ticket},
+		"who breaks the glass":      {glass: "it burns", granted: []string{"ReplicaSet delete by alice"}},
+		"what is there already":     {glass: "it burns", approves: true, problem: ticket},
+		"both hold, with the glass": {labels: []string{"ticket", "reviewed"}, glass: "it burns", granted: []string{"ReplicaSet delete by alice"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := aRequest(alice, Update, deploymentGVK, "web").changing(t, int64(3), int64(5), "spec.replicas").governed(p)
 			for _, label := range tc.labels {
 				r.having(t, "metadata.labels["+label+"]", "yes")
 			}
+			r.BreakGlass = tc.glass
+			if tc.approves {
+				r.Approved, r.OwnChanges = r.OwnChanges, nil
+			}
 			got := Grants(t.Context(), &r.Input, Decide(t.Context(), &r.Input))
 			if diff := cmp.Diff(tc.granted, inShort(got).Granted); diff != "" {
 				t.Errorf("granted (-want +got):\n%s", diff)
+			}
+			for _, a := range got.Allowances {
+				if reason := a.Trace[0].Attestations[BreakGlassAttestation]; (reason != "") != (tc.glass != "" && len(tc.labels) == 0) {
+					t.Errorf("the trace says that the glass was broken for %q", reason)
+				}
 			}
 			if diff := cmp.Diff(tc.held, mutations(got.Withheld)); diff != "" {
 				t.Errorf("withheld (-want +got):\n%s", diff)

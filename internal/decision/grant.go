@@ -231,15 +231,24 @@ func (g *granter) change(ctx context.Context, c change.Change, byAct bool) []tri
 			continue
 		}
 		g.grant.Triggered = true
-		g.earn(ctx, t, c)
+		g.earn(ctx, t, c, byAct)
 	}
 	return rules
 }
 
 // earn adds what a change allows by a rule that it triggers, where it has a cause and the conditions
-// of the rule hold.
-func (g *granter) earn(ctx context.Context, t *triggered, c change.Change) {
-	if t.caused = t.caused && g.permits(ctx, t.policy, t.Rule, c); t.caused {
+// of the rule hold. Who breaks the glass says why instead of meeting them, but for what an act approves.
+func (g *granter) earn(ctx context.Context, t *triggered, c change.Change, byAct bool) {
+	problem := g.unmet(ctx, t, c)
+	switch {
+	case problem == nil:
+	case g.BreakGlass != "" && !byAct:
+		t.cause = g.startFrom(ReasonBreakGlass)
+	default:
+		g.grant.Problems = append(g.grant.Problems, *problem)
+		t.caused = false
+	}
+	if t.caused {
 		trace := append(slices.Clone(t.cause.trace), g.hop(shortened(t.field), g.attesting(t.cause, g.capture(t.Capture))))
 		g.grant.add(g.grantsOf(t.Rule, t.cause.initiator, trace)...)
 	}
@@ -287,17 +296,17 @@ func isAnswered(c change.Change, without triggered, rules []triggered) bool {
 	return len(targets) == 0
 }
 
-// permits reports whether the conditions of a rule let a change that has a cause earn
-// something. What keeps it from that becomes a problem of the grant.
-func (g *granter) permits(ctx context.Context, p *policy.Policy, r *policy.Rule, c change.Change) bool {
-	problem := g.conditions.hold(ctx, r.Conditions)
-	if problem == nil {
-		return true
+// unmet returns what keeps a change that has a cause from earning something by a rule: the first of
+// its conditions that does not hold. It is nil where all do, or the change has no cause.
+func (g *granter) unmet(ctx context.Context, t *triggered, c change.Change) *Problem {
+	if !t.caused {
+		return nil
 	}
-	g.grant.Problems = append(g.grant.Problems, Problem{
-		Policy: p.Name, Expression: problem.expression, Path: c.Path.String(), Err: problem.err,
-	})
-	return false
+	problem := g.conditions.hold(ctx, t.Conditions)
+	if problem == nil {
+		return nil
+	}
+	return &Problem{Policy: t.policy.Name, Expression: problem.expression, Path: c.Path.String(), Err: problem.err}
 }
 
 // refuses reports whether a rule that the change triggers belongs to a policy that

@@ -82,6 +82,10 @@ knowledge: {actions: [{path: status.promote}, {path: status.stop}]}
 		"a rule that nobody's change meets": {
 			spec: strings.Replace(actedRules, "policies:", "conditions: [\"false\"]\n  policies:", 1), requester: alice, wantRefused: true,
 		},
+		"a rule that nobody's change meets, and who breaks the glass": {
+			spec: strings.Replace(actedRules, "policies:", "conditions: [\"false\"]\n  policies:", 1), requester: mallory, glass: "it burns",
+			want: []string{"spec.replicas"},
+		},
 		"rules that ask for different things, of which one is not there": {
 			spec:      actedRules + "- trigger: spec.template\n  conditions: [\"false\"]\n  policies:\n  - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}\n",
 			requester: alice, wantRefused: true, want: []string{"spec.replicas"},
