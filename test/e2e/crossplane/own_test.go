@@ -35,8 +35,8 @@ import (
 )
 
 // What an initiator writes about the management policies of what nobody composes is its ceiling (D16).
-var _ = Describe("The management policies of an instance that nobody composes", func() {
-	BeforeEach(func(ctx SpecContext) {
+var _ = Describe("The management policies of an instance that nobody composes", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func(ctx SpecContext) {
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(ownPolicies, "GROUP", "importing"))...)
 	})
 
