@@ -386,12 +386,14 @@ type Consumption struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[+-]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')",message="must be a duration, such as 90s, 10m or 1h30m"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 	// maxOpen is how long an allowance may stay unused or unfinished before the
 	// policy's status says so. It stays usable. Default 24h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[+-]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')",message="must be a duration, such as 90s, 10m or 1h30m"
 	MaxOpen *metav1.Duration `json:"maxOpen,omitempty"`
 }
 

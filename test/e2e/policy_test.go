@@ -31,6 +31,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -400,6 +401,23 @@ var _ = Describe("A policy", func() {
 		Entry("actions that exclude each other", SpecTimeout(specTimeout), `
   validationActions: [Deny, Warn]`, "spec.validationActions", "exclude"),
 	)
+
+	It("that names a time which is none is refused with the field, and with what a time is", func(ctx SpecContext) {
+		policy := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "refused"},
+			"spec": map[string]any{
+				"for":         map[string]any{"apiGroup": "apps", "apiVersion": "v1", "kind": "Deployment"},
+				"consumption": map[string]any{"ttl": "10 minutes", "maxOpen": "a day"},
+			},
+		}}
+		policy.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("AllowancePolicy"))
+		root := shared.as("root", "system:masters")
+		Expect(root.Create(ctx, policy.DeepCopy(), client.DryRunAll)).To(MatchError(SatisfyAll(
+			ContainSubstring("spec.consumption.ttl: Invalid value"), ContainSubstring("spec.consumption.maxOpen: Invalid value"),
+			ContainSubstring("must be a duration, such as 90s, 10m or 1h30m"))))
+		policy.Object["spec"].(map[string]any)["consumption"] = map[string]any{"ttl": "1h30m", "maxOpen": "1.5h"}
+		Expect(root.Create(ctx, policy, client.DryRunAll)).To(Succeed())
+	}, SpecTimeout(specTimeout))
 
 	DescribeTable("that cannot matter is warned of", func(ctx SpecContext, spec, warning string) {
 		p := parsePolicies("metadata: {name: warned}\nspec:\n" + spec)[0]
