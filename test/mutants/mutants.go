@@ -1587,7 +1587,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "who acts needs nothing that rules ask for",
-		edits: []edit{{"internal/decision/actions.go", "			g.earn(ctx, &t, c)", "			t.Conditions = nil\n			g.earn(ctx, &t, c)"}},
+		edits: []edit{{"internal/decision/actions.go", "			g.earn(ctx, &t, c, false)", "			t.Conditions = nil\n			g.earn(ctx, &t, c, false)"}},
 		ways:  []string{"acting through the status without what the rules ask for"},
 		unit:  []string{"-run=TestActions", "./internal/decision"},
 	},
