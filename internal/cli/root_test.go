@@ -80,7 +80,7 @@ func TestRun(t *testing.T) {
 
 // A command that only has others below it refuses any other word.
 func TestGroups(t *testing.T) {
-	streams, _, _, _ := genericiooptions.NewTestIOStreams()
+	streams := genericiooptions.NewTestIOStreamsDiscard()
 	var look func(*cobra.Command)
 	look = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {

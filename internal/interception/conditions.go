@@ -183,8 +183,8 @@ func statusWithMetadata(in Input) string {
 		`!has(object.metadata)`,
 		`!has(oldObject.metadata)`,
 		metadataDiffers(named.fields),
+		annotationDiffers(named.annotations, false),
 	}
-	alternatives = append(alternatives, annotationDiffers(named.annotations, false))
 	return anyOf(slices.Concat(alternatives, somebodyActs(in, inStatus), losesFields(in))...)
 }
 

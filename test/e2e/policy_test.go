@@ -415,7 +415,7 @@ var _ = Describe("A policy", func() {
 		Expect(root.Create(ctx, policy.DeepCopy(), client.DryRunAll)).To(MatchError(SatisfyAll(
 			ContainSubstring("spec.consumption.ttl: Invalid value"), ContainSubstring("spec.consumption.maxOpen: Invalid value"),
 			ContainSubstring("must be a duration, such as 90s, 10m or 1h30m"))))
-		policy.Object["spec"].(map[string]any)["consumption"] = map[string]any{"ttl": "1h30m", "maxOpen": "1.5h"}
+		Expect(unstructured.SetNestedStringMap(policy.Object, map[string]string{"ttl": "1h30m", "maxOpen": "1.5h"}, "spec", "consumption")).To(Succeed())
 		Expect(root.Create(ctx, policy, client.DryRunAll)).To(Succeed())
 	}, SpecTimeout(specTimeout))
 

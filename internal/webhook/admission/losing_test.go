@@ -46,11 +46,11 @@ spec:
       verbs: ["*"]
 `
 
-// instance returns an Instance at a resource version, with fields of its spec.
-func instance(version string, spec map[string]any) *unstructured.Unstructured {
+// instance returns an Instance at resource version 7, with fields of its spec.
+func instance(spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Instance",
-		"metadata": map[string]any{"name": "db", "namespace": "default", "uid": "uid-db", "generation": int64(4), "resourceVersion": version},
+		"metadata": map[string]any{"name": "db", "namespace": "default", "uid": "uid-db", "generation": int64(4), "resourceVersion": "7"},
 		"spec":     spec,
 		"status":   map[string]any{"observedGeneration": int64(4), "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}},
 	}}
@@ -149,7 +149,7 @@ func TestLostFields(t *testing.T) {
 			if stored == nil {
 				stored = full
 			}
-			w := lossyWorld(tc.converted, instance("7", stored))
+			w := lossyWorld(tc.converted, instance(stored))
 			w.broken = tc.broken
 			if tc.cached {
 				w.cached = w.live
@@ -167,15 +167,17 @@ func TestLostFields(t *testing.T) {
 				policyText += "  uncausedChanges: Refuse\n"
 			}
 			mutator, validator := w.hooks(t, policyText)
-			before, after := instance("7", map[string]any{"color": "red"}), instance("7", map[string]any{"color": "red"})
+			before, after := instance(map[string]any{"color": "red"}), instance(map[string]any{"color": "red"})
 			if tc.same {
-				before, after = instance("7", full), instance("7", full)
+				before, after = instance(full), instance(full)
 			}
 			if tc.written != nil {
 				after.Object["spec"] = tc.written
 			}
 			if tc.labels != nil {
-				after.Object[fieldMetadata].(map[string]any)["labels"] = tc.labels
+				if err := unstructured.SetNestedMap(after.Object, tc.labels, fieldMetadata, "labels"); err != nil {
+					t.Fatal(err)
+				}
 			}
 			req := asking(t, tc.user, tc.groups, before, after)
 			req.SubResource = tc.subresource
@@ -251,7 +253,7 @@ func TestScaleLosesFields(t *testing.T) {
 		"a stranger, where nobody tells what it would be": {user: "mallory", version: "v1beta1", converted: true, liveReads: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stored := instance("7", map[string]any{"replicas": int64(2), "size": "5", "tier": "low"})
+			stored := instance(map[string]any{"replicas": int64(2), "size": "5", "tier": "low"})
 			if tc.newer {
 				stored.SetResourceVersion("8")
 			}
@@ -284,7 +286,7 @@ func TestScaleLosesFields(t *testing.T) {
 
 // A status in a version that alone has one loses what that version lacks of the rest.
 func TestStatusOfAnotherVersionLosesFields(t *testing.T) {
-	sent := instance("7", map[string]any{"color": "red"})
+	sent := instance(map[string]any{"color": "red"})
 	sent.SetAPIVersion("example.com/v2")
 	for name, tc := range map[string]struct {
 		stored  map[string]any
@@ -294,7 +296,7 @@ func TestStatusOfAnotherVersionLosesFields(t *testing.T) {
 		"a default": {stored: map[string]any{"color": "red", "tier": "low"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := lossyWorld(false, instance("7", tc.stored))
+			w := lossyWorld(false, instance(tc.stored))
 			_, validator := w.hooks(t, lossyPolicy)
 			req := asking(t, "mallory", nil, sent, sent)
 			req.SubResource = subresourceStatus
@@ -316,7 +318,7 @@ func TestStatusOfAnotherVersionLosesFields(t *testing.T) {
 
 // What only was lost counts up no generation, and a grant for it is for the next one.
 func TestLossCountsUpNoGeneration(t *testing.T) {
-	w := lossyWorld(false, instance("7", map[string]any{"color": "red", "size": "5", "tier": "low"}))
+	w := lossyWorld(false, instance(map[string]any{"color": "red", "size": "5", "tier": "low"}))
 	mutator, _ := w.hooks(t, lossyPolicy)
 	for name, tc := range map[string]struct {
 		spec map[string]any
@@ -326,7 +328,7 @@ func TestLossCountsUpNoGeneration(t *testing.T) {
 		"more":                 {spec: map[string]any{"color": "blue"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := mutator.decode(t.Context(), inOlder(asking(t, "alice", platformTeam, instance("7", map[string]any{"color": "red"}), instance("7", tc.spec))), false)
+			r, err := mutator.decode(t.Context(), inOlder(asking(t, "alice", platformTeam, instance(map[string]any{"color": "red"}), instance(tc.spec))), false)
 			if err != nil {
 				t.Fatal(err)
 			}
