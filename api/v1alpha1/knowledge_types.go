@@ -150,7 +150,7 @@ type CannotWaitKnowledge struct {
 	// +kubebuilder:validation:MaxLength=512
 	Set string `json:"set"`
 
-	// fields are those that cannot wait then.
+	// fields cannot wait while set holds something.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

@@ -31,11 +31,11 @@ import (
 // gives the requester what it has stored in that version, without what the version lacks, and stores what comes back.
 // A write in the version in which objects are stored loses nothing.
 type Losing struct {
-	// Versions are those, sorted.
+	// Versions in which such a write may lose fields, sorted.
 	Versions []string
 	// Converted says that a webhook converts objects between versions. Otherwise a field is called the same in all.
 	Converted bool
-	// Defaults are those of the version in which objects are stored, nil where it has none.
+	// Defaults of the version in which objects are stored; nil if it has none.
 	Defaults *Defaults
 }
 
@@ -76,9 +76,9 @@ type Defaults struct {
 	Value any
 	// Nullable says that null is a value, and stays.
 	Nullable bool
-	// Fields are those of a map, by name.
+	// Fields holds the defaults of the named fields of a map.
 	Fields map[string]*Defaults
-	// Each is for each other value of a map, or each item of a list.
+	// Each holds the defaults of the other values of a map, or of the items of a list.
 	Each *Defaults
 }
 

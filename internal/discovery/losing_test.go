@@ -32,7 +32,7 @@ import (
 	"kausality.io/operator/internal/discovery"
 )
 
-// fieldDefaults are those of a map with one field that has some.
+// fieldDefaults returns the defaults of a map in which one field has some.
 func fieldDefaults(name string, field *discovery.Defaults) *discovery.Defaults {
 	return &discovery.Defaults{Fields: map[string]*discovery.Defaults{name: field}}
 }

@@ -95,7 +95,7 @@ type Storage struct {
 	Version string
 	// Converted says that a webhook converts objects between versions.
 	Converted bool
-	// Defaults are those of the version, nil where it has none.
+	// Defaults of that version; nil if it has none.
 	Defaults *Defaults
 }
 

@@ -1393,7 +1393,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "the old object of a request is what the object was",
-		edits: []edit{{"internal/webhook/admission/losing.go", "r.old = withContent(r.old, losing.Read(was.Object))", "_ = was"}},
+		edits: []edit{{"internal/webhook/admission/losing.go", "r.old = withContent(r.old, before)", "_ = was"}},
 		ways: []string{
 			"dropping a field by writing in a version that does not have it", "dropping a field by writing nothing in such a version",
 			"dropping a field by a status in such a version", "dropping a field of a child in such a version",
@@ -1409,7 +1409,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a scale loses nothing",
-		edits: []edit{{"internal/webhook/admission/losing.go", "withContent(was, losing.Read(older.Object)).DeepCopy()", "withContent(was, losing.Read(was.Object)).DeepCopy()"}},
+		edits: []edit{{"internal/webhook/admission/losing.go", "withContent(was, after).DeepCopy()", "withContent(was, before).DeepCopy()"}},
 		ways:  []string{"dropping a field by a scale in such a version"},
 		unit:  []string{"-run=TestScaleLosesFields", "./internal/webhook/admission"},
 	},

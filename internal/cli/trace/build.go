@@ -46,8 +46,8 @@ type sight struct {
 	below    []Child
 	listed   []string
 	listedIn string
-	// others are those that exist as well, of the same kinds, and are not below: what is above may be of
-	// the kind of a child, and the object itself too.
+	// others are existing objects of the listed kinds that are not below the object: an ancestor, or the
+	// object itself, may be of the kind of a child.
 	others []other
 	notes  []string
 }

@@ -170,7 +170,7 @@ func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies clus
 // family is the objects of some kinds, of which some are below another.
 type family struct {
 	index *policy.Index
-	// objects are by kind, and known are those that are below, and the one itself.
+	// objects that were listed, by kind. known has those found below, and the object itself.
 	objects map[string][]unstructured.Unstructured
 	known   map[types.UID]bool
 }

@@ -34,6 +34,7 @@ import (
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/requeue"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -215,13 +216,12 @@ func (a absence) told(changed, now time.Time, first bool) (until time.Time, over
 // isOver reports whether another replica has told by now of what it admitted in that time.
 func (a absence) isOver(now time.Time) bool { return now.After(a.over.Add(toldWithin)) }
 
-// isOutOf reports whether what is different of an object was not written while nobody looked. changed is
-// when it was last changed, as far as a time tells. Who only removes something, or clears what is said of
-// managers, leaves none: so at the first look it proves nothing where the generation has moved.
+// isOutOf reports whether what differs of an object was written at another time than while nobody looked.
+// changed is when the object was last changed, as far as managed fields have a time of it. A removal, or
+// clearing managed fields, leaves no time. So at the first look an early time proves nothing.
 //
-// Where that has not, or there is none, what is different is as well a new default, or a digest of another
-// form. It is if nothing at all of the object was written since the last sign of life before, no status and
-// nothing that leaves no time either.
+// There the resourceVersion decides: an object that was last written before the last sign of life differs by
+// a new default, or by a digest of another form. Where its generation has moved, it differs by a change.
 func (a absence) isOutOf(obj metav1.Object, changed time.Time, first, moved bool) bool {
 	switch {
 	case !changed.Before(wholeSecond(a.since)):
@@ -260,12 +260,17 @@ func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, until time.Time
 	policies := slices.DeleteFunc(slices.Clone(v.policies), func(p *policy.Policy) bool {
 		return p.Created.After(until)
 	})
-	return record.Unexplained(knows, v.content, policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
+	return record.Unexplained(knows, v.content, policies, v.effective(knows))
+}
+
+// effective returns what counts of the ledger of the holder.
+func (v view) effective(knows *v1alpha1.AllowanceRecordStatus) ledger.Ledger {
+	return record.Effective(v.asRecord(knows), v.obj, v.stored)
 }
 
 // grants returns the IDs of what counts of the ledger of the holder.
 func (v view) grants(knows *v1alpha1.AllowanceRecordStatus) []string {
-	effective := record.Effective(v.asRecord(knows), v.obj, v.stored)
+	effective := v.effective(knows)
 	ids := make([]string, 0, len(effective))
 	for _, e := range effective {
 		ids = append(ids, e.ID())
@@ -277,7 +282,7 @@ func (v view) grants(knows *v1alpha1.AllowanceRecordStatus) []string {
 // were put back or approved since.
 func (v view) stillUnseen(knows *v1alpha1.AllowanceRecordStatus) []v1alpha1.ContentDigest {
 	was := &v1alpha1.ApprovedContent{Generation: v.unseen.generation, Digests: v.unseen.fields}
-	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, record.Effective(v.asRecord(knows), v.obj, v.stored), v.unseen.had)
+	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, v.effective(knows), v.unseen.had)
 }
 
 // known returns a time. An operator has looked at the holder by all policies created until then: the

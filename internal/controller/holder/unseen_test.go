@@ -243,8 +243,8 @@ func TestOutOf(t *testing.T) {
 	}
 }
 
-// TestLookedAt shows of which objects nothing is read any more: looked at once, and written since then. What
-// is removed by then leaves no time.
+// TestLookedAt shows when an object that was looked at is not read again: once it was written after the first
+// sign of life.
 func TestLookedAt(t *testing.T) {
 	a := absence{over: controllertest.Noon, signed: "100"}
 	for version, want := range map[string]bool{"99": false, "100": false, "101": true, "": false} {

@@ -56,9 +56,9 @@ func (g *Gatherer) findLost(ctx context.Context, r *request, requested string) e
 		return r.noteUnread(err)
 	}
 	r.uncounted = r.new != nil && sameContent(r.old, r.new)
-	sent := losing.Read(r.old.Object)
-	r.noteLost(requested, losing.Read(was.Object), sent, g.Kinds.Schema(r.gvk))
-	r.old = withContent(r.old, losing.Read(was.Object))
+	before := losing.Read(was.Object)
+	r.noteLost(requested, before, losing.Read(r.old.Object), g.Kinds.Schema(r.gvk))
+	r.old = withContent(r.old, before)
 	if losing.Converted {
 		r.old.Object[fieldMetadata] = metadataAsRead(was, r.old)
 	}
@@ -207,8 +207,9 @@ func (v *Validator) scaleLost(ctx context.Context, r *request, requested, found 
 	if older, err = isStill(older, err, was.GetUID(), found); err != nil {
 		return r.noteUnread(err)
 	}
-	r.noteLost(requested, losing.Read(was.Object), losing.Read(older.Object), v.Kinds.Schema(r.gvk))
-	r.old, r.new = withContent(was, losing.Read(was.Object)).DeepCopy(), withContent(was, losing.Read(older.Object)).DeepCopy()
+	before, after := losing.Read(was.Object), losing.Read(older.Object)
+	r.noteLost(requested, before, after, v.Kinds.Schema(r.gvk))
+	r.old, r.new = withContent(was, before).DeepCopy(), withContent(was, after).DeepCopy()
 	return nil
 }
 

@@ -111,17 +111,20 @@ func (rs *rounds) note(r *request, o *outcome, want map[string]string) {
 	case o.Gate == nil:
 		return
 	}
-	rs.once.Do(func() { rs.known = cache.NewLRUExpireCache(maxRounds) })
-	rs.known.Add(key, known, roundsWithin)
+	rs.cache().Add(key, known, roundsWithin)
 }
 
 // of returns what was made of the very request a moment ago, nil where it is asked about for the
 // first time, as far as this process knows.
 func (rs *rounds) of(r *request) *round {
-	rs.once.Do(func() { rs.known = cache.NewLRUExpireCache(maxRounds) })
-	known, _ := rs.known.Get(r.roundKey(r.new.GetAnnotations()))
+	known, _ := rs.cache().Get(r.roundKey(r.new.GetAnnotations()))
 	if again, ok := known.(round); ok {
 		return &again
 	}
 	return nil
+}
+
+func (rs *rounds) cache() *cache.LRUExpireCache {
+	rs.once.Do(func() { rs.known = cache.NewLRUExpireCache(maxRounds) })
+	return rs.known
 }
