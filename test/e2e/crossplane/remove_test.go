@@ -26,6 +26,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -76,6 +77,7 @@ var _ = Describe("Uninstalling", func() {
 		kind := going.GroupVersionKind()
 		definition := instanceDefinition()
 		definition.SetName("rdsinstances." + kind.Group)
+		w.leaveDefinition(ctx, definition.GetName())
 		Expect(w.Patch(ctx, definition, drop("/spec/names/categories"))).To(Succeed())
 		asked, err := discovery.NewDiscoveryClientForConfig(w.Config)
 		Expect(err).NotTo(HaveOccurred())
@@ -115,6 +117,23 @@ var _ = Describe("Uninstalling", func() {
 		w.has(ctx, instances[0], large)
 	}, SpecTimeout(startTimeout+specTimeout))
 })
+
+// leaveDefinition has Crossplane leave a definition that it makes of one of its own as it is.
+// It would put back what is changed there.
+func (w *world) leaveDefinition(ctx context.Context, name string) {
+	GinkgoHelper()
+	own := &unstructured.Unstructured{}
+	own.SetAPIVersion("apiextensions.crossplane.io/v1alpha1")
+	own.SetKind("ManagedResourceDefinition")
+	own.SetName(name)
+	Expect(w.Patch(ctx, own, merge(`{"metadata":{"annotations":{"crossplane.io/paused":"true"}}}`))).To(Succeed())
+	Eventually(ctx, func(g Gomega) { // Crossplane says so once it has seen it.
+		var events corev1.EventList
+		g.Expect(w.List(ctx, &events)).To(Succeed())
+		g.Expect(events.Items).To(ContainElement(And(
+			HaveField("InvolvedObject.UID", own.GetUID()), HaveField("Reason", "ReconciliationPaused"))))
+	}).Should(Succeed())
+}
 
 // refreshed reads an object anew.
 func (w *world) refreshed(ctx context.Context, object *unstructured.Unstructured) {
