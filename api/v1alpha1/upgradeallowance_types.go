@@ -153,8 +153,9 @@ type UpgradeAllowanceStatus struct {
 	// +optional
 	Moved int32 `json:"moved"`
 
-	// blocked counts the parents for which a request of the service account was denied
-	// since it was last let through.
+	// blocked counts the parents for which the service account was denied what this
+	// could be about, and was not let through with since. Where nobody tried again for 20
+	// minutes, only parents that still wait for it count.
 	// +optional
 	Blocked int32 `json:"blocked"`
 

@@ -18,41 +18,89 @@ package upgrade
 
 import (
 	"slices"
+	"time"
 
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// IsBlocked reports whether the last that a parent's record says of the service account of an
-// UpgradeAllowance is a denial, since that was accepted. What is made from a revision has settled
-// only where nothing was denied since: then it waits no more, whenever something was last let
-// through, which is known to some seconds. That an older version cannot put back what the new one has
-// changed is no denial of the upgrade.
-func IsBlocked(u *v1alpha1.UpgradeAllowance, status *v1alpha1.AllowanceRecordStatus) bool {
+// longestPause is longer than any controller waits before it tries again: the longest delay of the
+// queues of client-go is 1,000 seconds.
+const longestPause = 20 * time.Minute
+
+// IsBlocked reports whether the last that a parent's record says of the user is a denial of what the
+// UpgradeAllowance is about, since that was accepted, and somebody may still wait.
+func (a *Allowance) IsBlocked(status *v1alpha1.AllowanceRecordStatus, now time.Time) bool {
 	d := status.LastDenial
-	if d == nil || d.User != u.Spec.ServiceAccount || u.Status.AcceptedAt == nil || d.Time.Before(u.Status.AcceptedAt) || isOlderDenial(u, d, status.Versions) {
-		return false
-	}
-	return !slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {
-		return known.User == d.User && (known.LastUsed != nil && d.Time.Before(known.LastUsed) ||
-			known.Trigger != v1alpha1.UpgradeOfController && known.MovedAt != nil && d.Time.Before(known.MovedAt))
+	return d != nil && d.User == a.User && !a.AcceptedAt.IsZero() && !d.Time.Time.Before(a.AcceptedAt) &&
+		a.isAboutDenial(status, d) && !isOverDenial(status, d, now)
+}
+
+// isOverDenial reports whether nobody waits any more for what was denied: where nobody tried again for
+// long, only a parent that has not settled still does. What is made from a revision
+// has settled only where nothing was denied since: then it waits no more, whenever something was last let
+// through, which is known to some seconds.
+func isOverDenial(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision, now time.Time) bool {
+	return status.Blocked == nil && now.Sub(d.Time.Time) > longestPause || passedSince(status.History, d) ||
+		slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {
+			return known.User == d.User && (known.LastUsed != nil && d.Time.Before(known.LastUsed) ||
+				known.Trigger != v1alpha1.UpgradeOfController && known.MovedAt != nil && d.Time.Before(known.MovedAt))
+		})
+}
+
+// passedSince reports whether whoever was denied something was let through with it later, such as after
+// it was approved.
+func passedSince(history []v1alpha1.HistoryEntry, d *v1alpha1.Decision) bool {
+	return slices.ContainsFunc(history, func(e v1alpha1.HistoryEntry) bool {
+		return isOfChild(e.Event) && e.User == d.User && e.Operation == d.Operation && e.Kind == d.Kind && d.Time.Before(&e.Time) &&
+			(d.Name == "" || slices.Contains(e.Names, d.Name)) &&
+			!slices.ContainsFunc(d.Paths, func(path string) bool { return !slices.Contains(e.Paths, path) })
 	})
 }
 
-// isOlderDenial reports whether an older version was denied, and nothing newer of what the
-// UpgradeAllowance is about. Denials that an earlier release recorded have no versions, and count.
-func isOlderDenial(u *v1alpha1.UpgradeAllowance, d *v1alpha1.Decision, memory []v1alpha1.ControllerVersion) bool {
-	triggers, older := triggersOf(u), false
-	for _, by := range d.Versions {
-		switch {
-		case !slices.Contains(triggers, by.Trigger):
-		case by.Standing == v1alpha1.StandingOlder, isOlderNow(memory, d.User, by):
-			older = true
-		case by.Standing == v1alpha1.StandingSame:
-		default:
-			return false
-		}
+// isOfChild reports whether an event is a change of a child that was let through.
+func isOfChild(event v1alpha1.HistoryEvent) bool {
+	switch event {
+	case v1alpha1.EventExercised, v1alpha1.EventAllowed, v1alpha1.EventWarned, v1alpha1.EventAudited, v1alpha1.EventBreakGlass:
+		return true
+	default:
+		return false
 	}
-	return older
+}
+
+// isAboutDenial reports whether a denial is of the upgrade: a controller is denied other things as
+// well, such as what a stranger's change would make of children. That an older version cannot put back
+// what the new one has changed is none. Denials that an earlier release recorded have no versions, and count.
+func (a *Allowance) isAboutDenial(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision) bool {
+	return len(d.Versions) == 0 || slices.ContainsFunc(d.Versions, func(by v1alpha1.RequestVersion) bool {
+		return a.Has(by.Trigger) && !isOlderNow(status.Versions, d.User, by) && a.concerns(status, d, by)
+	})
+}
+
+// concerns reports whether a denial of a request by a version is one of the upgrade. What is denied once
+// the parent was upgraded may be the rest of it: a change of what the UpgradeAllowance names, which
+// nothing else explains.
+func (a *Allowance) concerns(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision, by v1alpha1.RequestVersion) bool {
+	rest := func() bool {
+		return a.IsAbout(d.Kind) && !slices.ContainsFunc(status.Active, func(e v1alpha1.Allowance) bool { return e.Relation == v1alpha1.RelationWithheld })
+	}
+	upgraded := slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {
+		return known.Trigger == by.Trigger && known.UpgradeAllowanceUID == a.UID && !IsMoving(&known)
+	})
+	switch by.Standing {
+	case v1alpha1.StandingNew, v1alpha1.StandingMoving:
+		return true
+	case v1alpha1.StandingFirst:
+		// By now the parent may remember another one.
+		known := remembered(status.Versions, d.User, by)
+		return known != nil && known.Image != "" && known.Image != by.Version ||
+			a.Names(by.Version) && (len(a.versions) > 0 || !slices.Contains(a.RanBefore, by.Version))
+	case v1alpha1.StandingUnknown:
+		return !upgraded || rest()
+	case v1alpha1.StandingSame:
+		return upgraded && rest()
+	default:
+		return false
+	}
 }
 
 // isOlderNow reports whether a version that was denied is older than the one that the parent remembers by
@@ -61,7 +109,12 @@ func isOlderNow(memory []v1alpha1.ControllerVersion, user string, by v1alpha1.Re
 	if by.PodCreated == nil {
 		return false
 	}
-	denied := Version{Trigger: by.Trigger, Image: by.Version, PodCreated: by.PodCreated.Time}
-	known := find(memory, denied.id(user))
-	return known != nil && known.Image != by.Version && isOlder(known, denied)
+	known := remembered(memory, user, by)
+	return known != nil && known.Image != by.Version && isOlder(known, Version{PodCreated: by.PodCreated.Time})
+}
+
+// remembered returns what a parent remembers by now of what a version that was denied is one of, nil
+// where that is nothing.
+func remembered(memory []v1alpha1.ControllerVersion, user string, by v1alpha1.RequestVersion) *v1alpha1.ControllerVersion {
+	return find(memory, Version{Trigger: by.Trigger}.id(user))
 }

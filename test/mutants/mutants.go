@@ -648,12 +648,24 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: what an older version is denied blocks it",
-		edits: []edit{{"internal/upgrade/blocked.go", "|| isOlderDenial(u, d, status.Versions) {", "|| isOlderDenial(u, d, status.Versions) && false {"}},
+		edits: []edit{
+			{"internal/upgrade/blocked.go", "	default:\n		return false\n	}\n}\n\n// isOlderNow", "	default:\n		return true\n	}\n}\n\n// isOlderNow"},
+		},
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
 	},
 	{
 		name:  "upgrade: what is older by now blocks it",
-		edits: []edit{{"internal/upgrade/blocked.go", ", isOlderNow(memory, d.User, by):", ":"}},
+		edits: []edit{{"internal/upgrade/blocked.go", " && !isOlderNow(status.Versions, d.User, by) &&", " &&"}},
+		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
+	},
+	{
+		name:  "upgrade: what has nothing to do with it blocks it",
+		edits: []edit{{"internal/upgrade/blocked.go", "return upgraded && rest()", "return upgraded"}},
+		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
+	},
+	{
+		name:  "upgrade: what passed since blocks it",
+		edits: []edit{{"internal/upgrade/blocked.go", " || passedSince(status.History, d) ||", " ||"}},
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
 	},
 	{

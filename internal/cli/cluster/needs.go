@@ -57,7 +57,7 @@ func (c *Cluster) Needs(ctx context.Context, policies []v1alpha1.AllowancePolicy
 	compiled := make([]*policy.Policy, 0, len(policies))
 	var named []schema.GroupVersion
 	for i := range policies {
-		p, _ := policy.Compile(&policies[i], c.kindOf)
+		p, _ := policy.Compile(&policies[i], c.KindOf)
 		compiled = append(compiled, p)
 		named = append(named, p.For.GroupVersion())
 		for _, e := range p.Entries() {

@@ -51,7 +51,7 @@ func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 	compiled := make([]*policy.Policy, 0, len(list.Items))
 	ranks := map[*policy.Policy]policy.Rank{}
 	for i := range list.Items {
-		p, _ := policy.Compile(&list.Items[i], c.kindOf)
+		p, _ := policy.Compile(&list.Items[i], c.KindOf)
 		p.Categorize(c.Categories)
 		compiled = append(compiled, p)
 		ranks[p] = policy.RankOf(&list.Items[i], list.Items[i].Status.AdoptedGeneration)
@@ -79,8 +79,8 @@ func (p Policies) Named(names ...string) []*policy.Policy {
 	return out
 }
 
-// kindOf returns the policy.KindResolver of the cluster.
-func (c *Cluster) kindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+// KindOf is the policy.KindResolver of the cluster.
+func (c *Cluster) KindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 	gvk, err := c.mapper.KindFor(gvr)
 	return gvk, err == nil && gvk.GroupVersion() == gvr.GroupVersion()
 }

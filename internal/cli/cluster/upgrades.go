@@ -40,7 +40,7 @@ func (c *Cluster) Upgrades(ctx context.Context) ([]Upgrade, error) {
 	}
 	out := make([]Upgrade, 0, len(list.Items))
 	for i := range list.Items {
-		a, _ := upgrade.Compile(&list.Items[i], c.kindOf)
+		a, _ := upgrade.Compile(&list.Items[i], c.KindOf)
 		out = append(out, Upgrade{UpgradeAllowance: &list.Items[i], Allowance: a})
 	}
 	return out, nil

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -44,19 +45,20 @@ func find(ctx context.Context, c *cluster.Cluster, name string) (*Report, error)
 	if err != nil {
 		return nil, err
 	}
-	report := collect(u, records)
-	report.selected(ctx, c, u)
+	a, _ := upgrade.Compile(u, c.KindOf)
+	report := collect(u, a, records, time.Now())
+	report.selected(ctx, c, u, a)
 	return report, nil
 }
 
 // collect finds what the records tell of an upgrade.
-func collect(u *v1alpha1.UpgradeAllowance, records []v1alpha1.AllowanceRecord) *Report {
+func collect(u *v1alpha1.UpgradeAllowance, a *upgrade.Allowance, records []v1alpha1.AllowanceRecord, now time.Time) *Report {
 	report := &Report{
 		Name: u.Name, ChangedBy: u.Annotations[v1alpha1.AnnotationChangedBy], ServiceAccount: u.Spec.ServiceAccount,
 		Triggers: triggersOf(u), Conditions: u.Status.Conditions, Parents: []Parent{},
 	}
 	for i := range records {
-		if p, ok := parentOf(u, &records[i]); ok {
+		if p, ok := parentOf(u, a, &records[i], now); ok {
 			report.Parents = append(report.Parents, p)
 		}
 	}
@@ -77,7 +79,7 @@ func triggersOf(u *v1alpha1.UpgradeAllowance) []string {
 }
 
 // parentOf returns what a record tells of a parent, and false where the upgrade is not about it.
-func parentOf(u *v1alpha1.UpgradeAllowance, rec *v1alpha1.AllowanceRecord) (Parent, bool) {
+func parentOf(u *v1alpha1.UpgradeAllowance, a *upgrade.Allowance, rec *v1alpha1.AllowanceRecord, now time.Time) (Parent, bool) {
 	if rec.Status.EndedAt != nil {
 		return Parent{}, false
 	}
@@ -96,7 +98,7 @@ func parentOf(u *v1alpha1.UpgradeAllowance, rec *v1alpha1.AllowanceRecord) (Pare
 	byIt := func(known *v1alpha1.ControllerVersion) bool { return known.UpgradeAllowanceUID == u.UID && u.UID != "" }
 	isMoving := func(known *v1alpha1.ControllerVersion) bool { return byIt(known) && upgrade.IsMoving(known) }
 	switch {
-	case upgrade.IsBlocked(u, &rec.Status):
+	case a.IsBlocked(&rec.Status, now):
 		d := rec.Status.LastDenial
 		p.State, p.Since = Blocked, d.Time
 		p.On = fmt.Sprintf("%s of %s: %s", strings.ToLower(d.Operation), phrase.Object(d.Kind, d.Name), strings.Join(d.Paths, ", "))
@@ -109,7 +111,7 @@ func parentOf(u *v1alpha1.UpgradeAllowance, rec *v1alpha1.AllowanceRecord) (Pare
 	case slices.ContainsFunc(mine, byIt):
 		i := slices.IndexFunc(mine, byIt)
 		p.State, p.Since = Moved, *cmp.Or(mine[i].MovedAt, &mine[i].Since)
-	case isThere(u, mine):
+	case isThere(u, a, mine), isElsewhere(u, mine):
 		return Parent{}, false
 	case len(mine) > 0 && u.Status.AcceptedAt != nil && mine[0].Since.Before(u.Status.AcceptedAt):
 		p.State, p.Since = Waits, mine[0].Since
@@ -122,19 +124,24 @@ func parentOf(u *v1alpha1.UpgradeAllowance, rec *v1alpha1.AllowanceRecord) (Pare
 
 // isThere reports whether a parent was made by, or upgraded to, versions that are all among those that an
 // UpgradeAllowance names: another one was there before it, such as one that it took the place of.
-func isThere(u *v1alpha1.UpgradeAllowance, remembered []*v1alpha1.ControllerVersion) bool {
-	a := compile(u)
+func isThere(u *v1alpha1.UpgradeAllowance, a *upgrade.Allowance, remembered []*v1alpha1.ControllerVersion) bool {
 	return len(u.Spec.Versions) > 0 && !slices.ContainsFunc(remembered, func(known *v1alpha1.ControllerVersion) bool {
 		return upgrade.IsMoving(known) || !a.Names(cmp.Or(known.Image, known.Revision))
 	})
 }
 
-// compile leaves out the entries, which nobody asks for here.
-func compile(u *v1alpha1.UpgradeAllowance) *upgrade.Allowance {
-	a, _ := upgrade.Compile(u, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
-		return schema.GroupVersionKind{}, false
+// isElsewhere reports whether a parent is made from revisions of other things than those whose revisions an
+// UpgradeAllowance names: none of these is ever an upgrade of it. Crossplane and kro name revisions
+// after what they are of, with a dash and something that tells them apart.
+func isElsewhere(u *v1alpha1.UpgradeAllowance, remembered []*v1alpha1.ControllerVersion) bool {
+	return len(u.Spec.Versions) > 0 && !slices.ContainsFunc(remembered, func(known *v1alpha1.ControllerVersion) bool {
+		dash := strings.LastIndex(known.Revision, "-")
+		return dash < 0 || slices.ContainsFunc(u.Spec.Versions, func(pattern string) bool {
+			begins, _, _ := strings.Cut(pattern, "*")
+			of := known.Revision[:dash+1]
+			return strings.HasPrefix(of, begins) || strings.HasPrefix(begins, of)
+		})
 	})
-	return a
 }
 
 // isOf reports whether a version is about what a service account does. Somebody else may have had
@@ -154,11 +161,10 @@ func withheldOf(rec *v1alpha1.AllowanceRecord) string {
 }
 
 // selected removes the parents that the upgrade does not select. Those that cannot be read stay.
-func (r *Report) selected(ctx context.Context, c client.Reader, u *v1alpha1.UpgradeAllowance) {
+func (r *Report) selected(ctx context.Context, c client.Reader, u *v1alpha1.UpgradeAllowance, a *upgrade.Allowance) {
 	if u.Spec.NamespaceSelector == nil && u.Spec.ObjectSelector == nil {
 		return
 	}
-	a := compile(u)
 	r.Parents = slices.DeleteFunc(r.Parents, func(p Parent) bool {
 		labels, namespace, err := labelsOf(ctx, c, p.Object)
 		if err != nil {

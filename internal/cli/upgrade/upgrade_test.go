@@ -33,6 +33,7 @@ import (
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/upgrade"
 )
 
 const user = "system:serviceaccount:web-system:web-controller"
@@ -54,6 +55,14 @@ func agreed() *v1alpha1.UpgradeAllowance {
 		{Type: v1alpha1.ConditionUpgraded, Status: metav1.ConditionFalse, Reason: "Blocked", Message: "Something was denied."},
 	}
 	return u
+}
+
+// compiled compiles an UpgradeAllowance on a cluster that serves nothing.
+func compiled(u *v1alpha1.UpgradeAllowance) *upgrade.Allowance {
+	a, _ := upgrade.Compile(u, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+		return schema.GroupVersionKind{}, false
+	})
+	return a
 }
 
 // recordOf returns the record of a Deployment in namespace shop.
@@ -81,11 +90,14 @@ func TestCollect(t *testing.T) {
 	versions := func(v ...v1alpha1.ControllerVersion) v1alpha1.AllowanceRecordStatus {
 		return v1alpha1.AllowanceRecordStatus{Versions: v}
 	}
+	ofRevision := v1alpha1.ControllerVersion{ID: "Composition", User: "alice", Trigger: v1alpha1.UpgradeOfComposition, Revision: "db-a", Since: before(2 * time.Hour), MovedAt: new(before(2 * time.Hour))}
 	denied := versions(image("web:v1", 2*time.Hour, true, ""))
 	denied.LastDenial = &v1alpha1.Decision{
 		User: user, Time: before(5 * time.Minute), Operation: "Update", Kind: "ReplicaSet", Name: "web-1", Paths: []string{"spec.replicas"},
 	}
 	denied.Active = []v1alpha1.Allowance{{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "mallory"}}
+	givenUp := *denied.DeepCopy()
+	givenUp.LastDenial.Time = before(30 * time.Minute)
 	deniedBefore := versions(image("web:v1", 2*time.Hour, true, ""))
 	deniedBefore.LastDenial = &v1alpha1.Decision{User: user, Time: before(90 * time.Minute)}
 	ended := versions(image("web:v2", time.Minute, false, "uid-of-v2"))
@@ -123,9 +135,19 @@ func TestCollect(t *testing.T) {
 			want:   []Parent{{State: Waits, Versions: []string{"image web:v1"}, Since: before(2 * time.Hour), On: "no change of its children was asked for"}},
 		},
 		"somebody else had it go over to another revision": {
-			status: versions(v1alpha1.ControllerVersion{ID: "Composition", User: "alice", Trigger: v1alpha1.UpgradeOfComposition, Revision: "db-a", Since: before(2 * time.Hour), MovedAt: new(before(2 * time.Hour))}),
+			status: versions(ofRevision),
 			want:   []Parent{{State: Waits, Versions: []string{"CompositionRevision db-a"}, Since: before(2 * time.Hour), On: "no change of its children was asked for"}},
 		},
+		"it is about other revisions of the Composition": {
+			status: versions(ofRevision), versions: []string{"db-b*"},
+			want: []Parent{{State: Waits, Versions: []string{"CompositionRevision db-a"}, Since: before(2 * time.Hour), On: "no change of its children was asked for"}},
+		},
+		"it is about all Compositions": {
+			status: versions(ofRevision), versions: []string{"*-b"},
+			want: []Parent{{State: Waits, Versions: []string{"CompositionRevision db-a"}, Since: before(2 * time.Hour), On: "no change of its children was asked for"}},
+		},
+		"it is about another Composition":           {status: versions(ofRevision), versions: []string{"network-*", "dbs-a"}},
+		"what it was denied has long been given up": {status: givenUp, versions: []string{"web:v1"}},
 		"it is about nothing of this": {
 			status: versions(v1alpha1.ControllerVersion{ID: "Function/a", User: user, Trigger: v1alpha1.UpgradeOfFunction, Image: "a:v1", Since: before(2 * time.Hour)}),
 		},
@@ -138,7 +160,7 @@ func TestCollect(t *testing.T) {
 			}
 			u := agreed()
 			u.Spec.Versions = tt.versions
-			got := collect(u, []v1alpha1.AllowanceRecord{rec}).Parents
+			got := collect(u, compiled(u), []v1alpha1.AllowanceRecord{rec}, now).Parents
 			if diff := cmp.Diff(append([]Parent{}, tt.want...), got); diff != "" {
 				t.Errorf("parents (-want +got):\n%s", diff)
 			}
@@ -153,7 +175,7 @@ func TestRender(t *testing.T) {
 		LastDenial: &v1alpha1.Decision{User: user, Time: before(5 * time.Minute), Operation: "Update", Kind: "ReplicaSet", Name: "b-1", Paths: []string{"spec.replicas"}},
 	}
 	moved := v1alpha1.AllowanceRecordStatus{Versions: []v1alpha1.ControllerVersion{image("web:v2", 10*time.Minute, true, "uid-of-v2")}}
-	report := collect(agreed(), []v1alpha1.AllowanceRecord{recordOf("a", moved), recordOf("b", blocked)})
+	report := collect(agreed(), compiled(agreed()), []v1alpha1.AllowanceRecord{recordOf("a", moved), recordOf("b", blocked)}, now)
 	const want = `UpgradeAllowance/v2 of system:serviceaccount:web-system:web-controller, by greta
 It lets through what is new of: Controller, Composition.
 Enforced: yes. New versions are let through by it.
@@ -169,7 +191,7 @@ What would let it through:  kubectl kausality upgrade suggest web-system/web-con
 	if diff := cmp.Diff(want, render(report, text.Terminal{Width: 110}, now)); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
-	if got := render(collect(agreed(), nil), text.Terminal{}, now); !strings.HasSuffix(got, "\nNo AllowanceRecord tells of a parent that it is about.\n") {
+	if got := render(collect(agreed(), compiled(agreed()), nil, now), text.Terminal{}, now); !strings.HasSuffix(got, "\nNo AllowanceRecord tells of a parent that it is about.\n") {
 		t.Errorf("without parents: %s", got)
 	}
 }

@@ -162,7 +162,7 @@ func (r *Reconciler) count(ctx context.Context, v *view, rec *v1alpha1.Allowance
 		return nil
 	}
 	v.countParent(rec.Status.Versions)
-	if !upgrade.IsBlocked(v.u, &rec.Status) {
+	if !v.allowance.IsBlocked(&rec.Status, v.now.Time) {
 		return nil
 	}
 	parent, err := r.Holders.Get(ctx, record.GVK(rec.Spec.TargetRef), record.Key(rec.Spec.TargetRef))

@@ -135,6 +135,28 @@ func TestIsBlocked(t *testing.T) {
 		d.Versions[0].Version, d.Versions[0].PodCreated = "web:v1", new(later(age))
 		return d
 	}
+	upgraded := []v1alpha1.ControllerVersion{{
+		ID: "Controller/" + user, User: user, Trigger: v1alpha1.UpgradeOfController, Image: "web:v2", UpgradeAllowanceUID: "1", MovedAt: new(later(0)),
+	}}
+	ofDeployment := func(standing v1alpha1.VersionStanding) *v1alpha1.Decision {
+		d := of(standing)
+		d.Operation, d.Kind, d.Name, d.Paths = "Update", "Deployment", "web", []string{"spec.replicas"}
+		return d
+	}
+	first := func(image string) *v1alpha1.Decision {
+		d := of(v1alpha1.StandingFirst)
+		d.Versions[0].Version = image
+		return d
+	}
+	passed := func(change func(*v1alpha1.HistoryEntry)) []v1alpha1.HistoryEntry {
+		e := v1alpha1.HistoryEntry{
+			Time: later(2), Event: v1alpha1.EventExercised, User: user, Operation: "Update", Kind: "Deployment",
+			Names: []string{"other", "web"}, Paths: []string{"spec.paused", "spec.replicas"},
+		}
+		change(&e)
+		return []v1alpha1.HistoryEntry{e}
+	}
+	withheld := []v1alpha1.Allowance{{Relation: v1alpha1.RelationWithheld}}
 	moving := []v1alpha1.ControllerVersion{{
 		ID: "Controller/" + user, User: user, Trigger: v1alpha1.UpgradeOfController, Image: "web:v2", PodCreated: new(later(0)), LastUsed: new(later(1)),
 	}}
@@ -145,23 +167,51 @@ func TestIsBlocked(t *testing.T) {
 		denial   *v1alpha1.Decision
 		versions []v1alpha1.ControllerVersion
 		triggers []v1alpha1.UpgradeTrigger
+		names    []string
+		history  []v1alpha1.HistoryEntry
+		active   []v1alpha1.Allowance
+		after    time.Duration
+		waits    bool
 		want     bool
 	}{
-		"nothing was denied":                         {},
-		"something was":                              {denial: denial(user, later(1)), want: true},
-		"an older version was":                       {denial: of(v1alpha1.StandingOlder)},
-		"a new version was":                          {denial: of(v1alpha1.StandingNew), want: true},
-		"the version was that it moves to":           {denial: of(v1alpha1.StandingMoving), want: true},
-		"what was agreed to is over":                 {denial: of(v1alpha1.StandingSame), want: true},
-		"an older version was, of a Composition":     {denial: of(v1alpha1.StandingSame, v1alpha1.StandingOlder), want: true},
-		"an older version was, of a new Composition": {denial: of(v1alpha1.StandingOlder, v1alpha1.StandingNew)},
+		"nothing was denied":                          {},
+		"something was":                               {denial: denial(user, later(1)), want: true},
+		"an older version was":                        {denial: of(v1alpha1.StandingOlder)},
+		"a new version was":                           {denial: of(v1alpha1.StandingNew), want: true},
+		"the version was that it moves to":            {denial: of(v1alpha1.StandingMoving), want: true},
+		"what is agreed to is over, and the rest was": {denial: ofDeployment(v1alpha1.StandingSame), versions: upgraded, want: true},
+		"what is agreed to is over, and a stranger's change is withheld": {denial: ofDeployment(v1alpha1.StandingSame), versions: upgraded, active: withheld},
+		"a stranger's change is withheld":                                {denial: ofDeployment(v1alpha1.StandingNew), active: withheld, want: true},
+		"what is agreed to is over, and what it does not name was":       {denial: of(v1alpha1.StandingSame), versions: upgraded},
+		"it had the version before":                                      {denial: ofDeployment(v1alpha1.StandingSame), versions: same},
+		"nobody knows the version":                                       {denial: of(v1alpha1.StandingUnknown), want: true},
+		"nobody knows the version, and it is over":                       {denial: of(v1alpha1.StandingUnknown), versions: upgraded},
+		"nobody knows the version, and the rest was":                     {denial: ofDeployment(v1alpha1.StandingUnknown), versions: upgraded, want: true},
+		"what ran before was":                                            {denial: first("web:v1")},
+		"what did not run before was":                                    {denial: first("web:v2"), want: true},
+		"what it names was":                                              {denial: first("web:v1"), names: []string{"web:v1"}, want: true},
+		"what it does not name was":                                      {denial: first("web:v2"), names: []string{"web:v3"}},
+		"a version was that is none of its triggers":                     {denial: of(v1alpha1.StandingNew), triggers: []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfComposition}},
+		"nobody has tried for long":                                      {denial: of(v1alpha1.StandingNew), after: 20*time.Minute + time.Second},
+		"nobody has tried for long, and the parent waits":                {denial: of(v1alpha1.StandingNew), after: time.Hour, waits: true, want: true},
+		"a controller may wait to try":                                   {denial: of(v1alpha1.StandingNew), after: 20 * time.Minute, want: true},
+		"it passed since by an approval":                                 {denial: ofDeployment(v1alpha1.StandingNew), history: passed(func(*v1alpha1.HistoryEntry) {})},
+		"it passed before by an approval":                                {denial: ofDeployment(v1alpha1.StandingNew), history: passed(func(e *v1alpha1.HistoryEntry) { e.Time = later(0) }), want: true},
+		"it was denied again":                                            {denial: ofDeployment(v1alpha1.StandingNew), history: passed(func(e *v1alpha1.HistoryEntry) { e.Event = v1alpha1.EventDenied }), want: true},
+		"somebody else passed":                                           {denial: ofDeployment(v1alpha1.StandingNew), history: passed(func(e *v1alpha1.HistoryEntry) { e.User = "alice" }), want: true},
+		"another child passed":                                           {denial: ofDeployment(v1alpha1.StandingNew), history: passed(func(e *v1alpha1.HistoryEntry) { e.Names = e.Names[:1] }), want: true},
+		"another kind passed":                                            {denial: ofDeployment(v1alpha1.StandingNew), history: passed(func(e *v1alpha1.HistoryEntry) { e.Kind = "Pod" }), want: true},
+		"another field passed":                                           {denial: ofDeployment(v1alpha1.StandingNew), history: passed(func(e *v1alpha1.HistoryEntry) { e.Paths = e.Paths[:1] }), want: true},
+		"another operation passed":                                       {denial: ofDeployment(v1alpha1.StandingNew), history: passed(func(e *v1alpha1.HistoryEntry) { e.Operation = "Delete" }), want: true},
+		"an older version was, of a Composition":                         {denial: of(v1alpha1.StandingNew, v1alpha1.StandingOlder), want: true},
+		"an older version was, of a new Composition":                     {denial: of(v1alpha1.StandingOlder, v1alpha1.StandingNew)},
 		"an older version was, of a new Composition that is agreed to": {
 			denial: of(v1alpha1.StandingOlder, v1alpha1.StandingNew), triggers: []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController, v1alpha1.UpgradeOfComposition}, want: true,
 		},
 		"one was that is older by now":               {denial: inPod(-1), versions: moving},
 		"one was that is as old":                     {denial: inPod(0), versions: moving, want: true},
 		"one was that is newer":                      {denial: inPod(1), versions: moving, want: true},
-		"it was in an older Pod":                     {denial: inPod(-1), versions: same, want: true},
+		"it was in an older Pod":                     {denial: inPod(-1), versions: same},
 		"somebody else was":                          {denial: denial("mallory", later(1))},
 		"it was before":                              {denial: denial(user, later(-1))},
 		"it passed since":                            {denial: denial(user, later(1)), versions: used},
@@ -174,8 +224,16 @@ func TestIsBlocked(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			status := &v1alpha1.AllowanceRecordStatus{LastDenial: tt.denial, Versions: tt.versions}
-			if got := upgrade.IsBlocked(agreed(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Triggers = tt.triggers }), status); got != tt.want {
+			status := &v1alpha1.AllowanceRecordStatus{LastDenial: tt.denial, Versions: tt.versions, History: tt.history, Active: tt.active}
+			if tt.waits {
+				status.Blocked = &v1alpha1.Blocked{Since: tt.denial.Time}
+			}
+			u := agreed(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Triggers, u.Spec.Versions = tt.triggers, tt.names })
+			now := later(12)
+			if tt.after > 0 {
+				now = metav1.NewTime(tt.denial.Time.Add(tt.after))
+			}
+			if got := looked(t, u, func(*view) {}).allowance.IsBlocked(status, now.Time); got != tt.want {
 				t.Errorf("blocked: %v", got)
 			}
 		})
