@@ -269,13 +269,16 @@ func (st *Standing) After(r Request) *Standing {
 
 	claims := st.claimsBy(&r, next)
 	next.find(claims, st.moved(ours, next))
+	next.name(Author{User: r.User, Generation: r.New.Generation}, func(d Difference) bool {
+		return slices.ContainsFunc(r.Following, func(c change.Change) bool { return c.Path.Overlaps(d.Path) })
+	})
 	// What else differs is at another place than it was, and nobody knows who made it so,
 	// unless who makes the request has made it.
 	author := Author{Generation: r.New.Generation}
 	if len(claims) > 0 {
 		author.User = r.User
 	}
-	next.name(author)
+	next.name(author, everywhere)
 	if r.Approves != nil {
 		return next.Approve(r.Approves)
 	}
@@ -337,15 +340,17 @@ func (st *Standing) find(latest, before []claim) {
 	}
 }
 
-// name makes somebody the author of the differences that have none.
-func (st *Standing) name(author Author) {
+// name makes somebody the author of those differences that have none.
+func (st *Standing) name(author Author, those func(Difference) bool) {
 	for i := range st.Differences {
-		if d := &st.Differences[i]; d.Author.Path == "" {
+		if d := &st.Differences[i]; d.Author.Path == "" && those(*d) {
 			d.Author = author
 			d.Author.Path = d.Path.String()
 		}
 	}
 }
+
+func everywhere(Difference) bool { return true }
 
 // keep leaves the differences that stay, and approves the others.
 func (st *Standing) keep(stays func(Difference) bool) {
@@ -361,7 +366,7 @@ func (st *Standing) keep(stays func(Difference) bool) {
 		st.content = change.Merge(st.content, st.content, st.all(), st.Object.Schema, except)
 		st.find(nil, claimsTo(kept))
 	}
-	st.name(Author{})
+	st.name(Author{}, everywhere)
 }
 
 // unseal opens sealed values that the object holds.

@@ -17,11 +17,13 @@ limitations under the License.
 package decision
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -93,6 +95,11 @@ func TestFollowing(t *testing.T) {
 			got := Grants(t.Context(), in, Decide(t.Context(), in))
 			if diff := cmp.Diff(tc.left, left(got)); diff != "" {
 				t.Errorf("withheld after the request (-want +got):\n%s", diff)
+			}
+			for _, d := range got.Standing.Differences {
+				if was := in.Child.Standing; !slices.ContainsFunc(was.Differences, func(b approved.Difference) bool { return b.Path.Overlaps(d.Path) }) && d.Author.User != in.Requester.Username {
+					t.Errorf("%s is said to be by %q", d.Path, d.Author.User)
+				}
 			}
 		})
 	}
