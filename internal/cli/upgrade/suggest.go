@@ -241,7 +241,8 @@ type written struct {
 // write encodes it as YAML, with comments. Names are in these: none of them ends a comment.
 func (s *suggested) write() (string, error) {
 	var out strings.Builder
-	out.WriteString("# What would have let refusals through. Cut it down to what you want before you apply it.\n")
+	out.WriteString("# What would have let refusals through. Cut it down to what you want before you apply it.\n" +
+		"# A controller may ask for more once this passes, such as to create what takes the place of what it deletes: ask again then.\n")
 	for _, line := range s.from {
 		out.WriteString("# " + kubectl.Printable(line) + "\n")
 	}

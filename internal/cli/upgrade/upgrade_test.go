@@ -259,6 +259,7 @@ func TestSuggest(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `# What would have let refusals through. Cut it down to what you want before you apply it.
+# A controller may ask for more once this passes, such as to create what takes the place of what it deletes: ask again then.
 # replicasets: refused 6 times, for Deployment/web, Deployment/other
 # triggers: any of these may be what is new. Keep what you change.
 # Not in it: whose child a ReplicaSet is (metadata.ownerReferences), no UpgradeAllowance lets anybody change.
