@@ -41,7 +41,7 @@ import (
 
 // An operator that is away because the cluster is not up yet must not keep it from coming
 // up, whatever policies say.
-var _ = Describe("An empty cluster with policies that fail closed", func() {
+var _ = Describe("An empty cluster with policies that fail closed", stage.Long, func() {
 	const governed = "e2e.example.org/governed"
 	refused := MatchError(ContainSubstring("failed calling webhook"))
 

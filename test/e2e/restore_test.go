@@ -28,6 +28,7 @@ import (
 
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 // actors are who act on objects.
@@ -36,7 +37,7 @@ var actors = []controlplane.Component{controlplane.ControllerManager, controlpla
 // A backup of etcd that is restored takes back objects, ledgers and records together, and
 // with them what the operator keeps for itself. What is watched goes back in time, which no
 // watch tells of: the operator notices, and begins anew (docs/install.md).
-var _ = Describe("A restored backup of etcd", func() {
+var _ = Describe("A restored backup of etcd", stage.Long, func() {
 	It("is where everything goes on from", func(ctx SpecContext) {
 		cp, installed := startCluster(ctx, controlplane.Options{})
 		c := connect(cp)

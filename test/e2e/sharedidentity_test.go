@@ -39,7 +39,7 @@ import (
 
 // Without service account credentials all controllers of the controller manager
 // are one user, so that a policy cannot tell them apart (D3).
-var _ = Describe("With a controller manager whose controllers share a name", Ordered, func() {
+var _ = Describe("With a controller manager whose controllers share a name", Ordered, stage.Long, func() {
 	var (
 		c  *cluster
 		ns string

@@ -25,11 +25,12 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 // The two hooks of a request ask two replicas of the operator, of which neither has seen yet what the
 // other has written into records.
-var _ = Describe("An upgrade of a controller under two replicas that are behind", func() {
+var _ = Describe("An upgrade of a controller under two replicas that are behind", stage.Long, func() {
 	const v1, v2 = "example.org/controller:v1", "example.org/controller:v2"
 
 	It("goes through once for each parent, and is not put back", func(ctx SpecContext) {
