@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/denial"
 )
 
 // longestPause is longer than any controller waits before it tries again: the longest delay of the
@@ -40,31 +41,11 @@ func (a *Allowance) IsBlocked(status *v1alpha1.AllowanceRecordStatus, now time.T
 // has settled only where nothing was denied since: then it waits no more, whenever something was last let
 // through, which is known to some seconds.
 func isOverDenial(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision, now time.Time) bool {
-	return status.Blocked == nil && now.Sub(d.Time.Time) > longestPause || passedSince(status.History, d) ||
+	return status.Blocked == nil && now.Sub(d.Time.Time) > longestPause || denial.Passed(status.History, d) ||
 		slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {
 			return known.User == d.User && (known.LastUsed != nil && d.Time.Before(known.LastUsed) ||
 				known.Trigger != v1alpha1.UpgradeOfController && known.MovedAt != nil && d.Time.Before(known.MovedAt))
 		})
-}
-
-// passedSince reports whether whoever was denied something was let through with it later, such as after
-// it was approved.
-func passedSince(history []v1alpha1.HistoryEntry, d *v1alpha1.Decision) bool {
-	return slices.ContainsFunc(history, func(e v1alpha1.HistoryEntry) bool {
-		return isOfChild(e.Event) && e.User == d.User && e.Operation == d.Operation && e.Kind == d.Kind && d.Time.Before(&e.Time) &&
-			(d.Name == "" || slices.Contains(e.Names, d.Name)) &&
-			!slices.ContainsFunc(d.Paths, func(path string) bool { return !slices.Contains(e.Paths, path) })
-	})
-}
-
-// isOfChild reports whether an event is a change of a child that was let through.
-func isOfChild(event v1alpha1.HistoryEvent) bool {
-	switch event {
-	case v1alpha1.EventExercised, v1alpha1.EventAllowed, v1alpha1.EventWarned, v1alpha1.EventAudited, v1alpha1.EventBreakGlass:
-		return true
-	default:
-		return false
-	}
 }
 
 // isAboutDenial reports whether a denial is of the upgrade: a controller is denied other things as

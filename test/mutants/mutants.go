@@ -462,8 +462,18 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
 	},
 	{
+		name:  "answers: what came before a denial was known answers nothing",
+		edits: []edit{{"internal/controller/holder/blocked.go", "denial.Answered(status.History, status.LastDenial) ||", "denial.Answered(nil, status.LastDenial) ||"}},
+		unit:  []string{"-run=TestAnswer$", "./internal/controller/holder"},
+	},
+	{
+		name:  "answers: what was denied waits although it has passed",
+		edits: []edit{{"internal/controller/holder/blocked.go", "if waiting && !isPassed(status) && !now", "if waiting && !now"}},
+		unit:  []string{"-run=TestAnswer$", "./internal/controller/holder"},
+	},
+	{
 		name:  "upgrade: what waits is not woken",
-		edits: []edit{{"internal/controller/holder/blocked.go", "waiting && !now.writtenHelps(b) && (!now.unwrittenHelps(status) || !conditions.ShowsBlocked(v.obj))", "waiting && !now.writtenHelps(b) && !(conditions.ShowsBlocked(v.obj) && false)"}},
+		edits: []edit{{"internal/controller/holder/blocked.go", "waiting && !isPassed(status) && !now.writtenHelps(b) && (!now.unwrittenHelps(status) || !conditions.ShowsBlocked(v.obj))", "waiting && !now.writtenHelps(b) && !(conditions.ShowsBlocked(v.obj) && false)"}},
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
 	},
 	{
@@ -665,7 +675,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: what passed since blocks it",
-		edits: []edit{{"internal/upgrade/blocked.go", " || passedSince(status.History, d) ||", " ||"}},
+		edits: []edit{{"internal/upgrade/blocked.go", " || denial.Passed(status.History, d) ||", " || false && denial.Passed(status.History, d) ||"}},
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
 	},
 	{

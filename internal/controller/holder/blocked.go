@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/denial"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/upgrade"
@@ -96,12 +97,13 @@ func wasDenied(status *v1alpha1.AllowanceRecordStatus, a *upgrade.Allowance) boo
 
 // answer begins and ends the time in which the holder is blocked. It begins with
 // a denial, and what has been denied until it ends is answered. A holder that has
-// settled waits for nothing.
+// settled waits for nothing, nor is one blocked by a denial that this learns of when something that may
+// help has come already, such as an approval by who was told at once: compared with that, nothing new would come.
 func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Ledger) {
 	now := v.situation(effective)
 	waiting := !v.progress.Settled && v.obj.GetDeletionTimestamp() == nil
 	if b := status.Blocked; b != nil {
-		if waiting && !now.writtenHelps(b) && (!now.unwrittenHelps(status) || !conditions.ShowsBlocked(v.obj)) {
+		if waiting && !isPassed(status) && !now.writtenHelps(b) && (!now.unwrittenHelps(status) || !conditions.ShowsBlocked(v.obj)) {
 			return // To be woken by what is taken away, a controller has to be shown it first.
 		}
 		status.Blocked, status.AnsweredDenials = nil, status.Denials
@@ -110,7 +112,7 @@ func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Le
 	if status.Denials <= status.AnsweredDenials {
 		return
 	}
-	if !waiting || status.LastDenial == nil {
+	if !waiting || status.LastDenial == nil || denial.Answered(status.History, status.LastDenial) || isPassed(status) {
 		status.AnsweredDenials = status.Denials
 		return
 	}
@@ -123,6 +125,12 @@ func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Le
 		User:       status.LastDenial.User,
 		Upgrades:   status.LastDenial.Upgrades,
 	}
+}
+
+// isPassed reports whether what was denied last was let through since: nobody waits for it, whatever
+// it passed by.
+func isPassed(status *v1alpha1.AllowanceRecordStatus) bool {
+	return status.LastDenial != nil && denial.Passed(status.History, status.LastDenial)
 }
 
 // blockedMessage says what waits and who could help. It names paths, and never

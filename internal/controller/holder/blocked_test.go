@@ -40,6 +40,16 @@ func denied(count int64) v1alpha1.AllowanceRecordStatus {
 	}
 }
 
+// passedLater is that what was denied was let through.
+var passedLater = v1alpha1.HistoryEntry{
+	Time: controllertest.Before(0), Event: v1alpha1.EventExercised, Operation: "Update", Kind: "ReplicaSet", Names: []string{"web-1"}, Paths: []string{"spec.replicas"},
+}
+
+func withHistory(status v1alpha1.AllowanceRecordStatus, e v1alpha1.HistoryEntry) v1alpha1.AllowanceRecordStatus {
+	status.History = append([]v1alpha1.HistoryEntry{e}, status.History...)
+	return status
+}
+
 func TestAnswer(t *testing.T) {
 	someone := &policy.Policy{Name: "deployment", Generation: 1}
 	// blockedBy is the status after a denial, seen with that ledger.
@@ -98,6 +108,16 @@ func TestAnswer(t *testing.T) {
 		},
 		"the holder settles":    {status: blockedBy(), holder: makeHolder().settled(), policies: []*policy.Policy{someone}, wantAnswered: 1},
 		"the holder is deleted": {status: blockedBy(), holder: makeHolder().deleting(), policies: []*policy.Policy{someone}, wantAnswered: 1},
+		"something came before the denial is known": {
+			status: withHistory(denied(1), v1alpha1.HistoryEntry{Time: controllertest.Before(0), Event: v1alpha1.EventGranted, Operation: "Update"}),
+			holder: makeHolder().holding(grantOf("spec.template", 5)), policies: []*policy.Policy{someone}, wantAnswered: 1,
+		},
+		"what was denied passes": {
+			status: withHistory(blockedBy(), passedLater), holder: makeHolder(), policies: []*policy.Policy{someone}, wantAnswered: 1,
+		},
+		"what was denied has passed before the denial is known": {
+			status: withHistory(denied(1), passedLater), holder: makeHolder(), policies: []*policy.Policy{someone}, wantAnswered: 1,
+		},
 		"denied again after an answer": {
 			status: func() v1alpha1.AllowanceRecordStatus {
 				status := denied(2)
