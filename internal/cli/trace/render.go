@@ -102,7 +102,8 @@ func (d drawing) cause(c *Cause) string {
 
 // starter says who started a chain, and when.
 func (d drawing) starter(c *Cause) string {
-	who := d.terminal.Paint(text.Strong, c.Initiator) + strings.TrimPrefix(c.who(), c.Initiator)
+	author := phrase.Author(c.Initiator)
+	who := d.terminal.Paint(text.Strong, author) + strings.TrimPrefix(c.who(), author)
 	if c.Since != nil {
 		who += d.terminal.Paint(text.Faint, ", "+phrase.Ago(c.Since.Time, d.now))
 	}
@@ -113,11 +114,14 @@ func (d drawing) starter(c *Cause) string {
 func (c *Cause) who() string {
 	switch c.Why {
 	case "":
-		return c.Initiator
+		return phrase.Author(c.Initiator)
 	case string(v1alpha1.EventWithheld):
+		if c.Initiator == "" { // It may have been somebody who may.
+			return phrase.Author(c.Initiator) + " (withheld)"
+		}
 		return c.Initiator + " (may not initiate it)"
 	default:
-		return c.Initiator + " (" + c.Why + ")"
+		return phrase.Author(c.Initiator) + " (" + c.Why + ")"
 	}
 }
 

@@ -335,6 +335,7 @@ carol, 5m ago
 					Active: []v1alpha1.Allowance{
 						{Kind: "ReplicaSet", Mutation: "create", Initiator: "alice", Trace: []v1alpha1.TraceHop{scaled}},
 						{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "mallory", Generation: 4},
+						{Relation: v1alpha1.RelationWithheld, Mutation: "spec.template", Generation: 5},
 					},
 				})},
 			},
@@ -345,6 +346,9 @@ alice
 
 mallory (may not initiate it)
 └── Deployment/web  spec.paused, generation 4, withheld
+
+somebody, while Kausality was away or right before it ended (withheld)
+└── Deployment/web  spec.template, generation 5, withheld
 `,
 		},
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package why
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,7 +29,7 @@ import (
 )
 
 // remedies returns what the rules of the policies that bound the child have to say about
-// a refused change of it: for each of its paths, the triggers that allow it.
+// a refused change of it: for each of its paths, the triggers that allow it, and who may do it without one.
 func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 	var out []Remedy
 	for _, path := range d.Paths {
@@ -41,23 +42,33 @@ func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 				}
 			}
 		}
-		if !found && len(policies) > 0 {
-			out = addTo(out, path, maintained(policies, d.Kind, path))
+		if steady, ok := maintained(policies, d.Kind, path); ok || !found && len(policies) > 0 {
+			out = addTo(out, path, steady)
 		}
 	}
 	return out
 }
 
-// maintained returns the remedy where a policy needs no allowance for an act while the parent is steady: it
-// was refused all the same, as something of the parent was withheld then, or it was not steady. Without such
-// a policy the remedy is empty.
-func maintained(policies []*policy.Policy, kind, act string) Remedy {
+// maintained returns the remedy where a policy needs no allowance for an act while the parent is steady, and
+// who may do it: it was refused all the same, as somebody else asked, something of the parent was withheld
+// then, or it was not steady. Without such a policy the remedy is empty, and the result false.
+func maintained(policies []*policy.Policy, kind, act string) (remedy Remedy, ok bool) {
 	for _, p := range policies {
-		if slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool { return covers(m.Entry, kind, act) }) {
-			return Remedy{Policy: p.Name}
+		for _, m := range p.Maintaining {
+			if !covers(m.Entry, kind, act) {
+				continue
+			}
+			remedy.Policy = cmp.Or(remedy.Policy, p.Name)
+			who := m.Who()
+			if len(who) == 0 {
+				who = policy.Exercisers(policies, nil)
+			}
+			remedy.Initiators = append(remedy.Initiators, who...)
 		}
 	}
-	return Remedy{}
+	slices.Sort(remedy.Initiators)
+	remedy.Initiators = slices.Compact(remedy.Initiators)
+	return remedy, remedy.Policy != ""
 }
 
 // addTo adds a path to the remedy that says the same, or a new one.

@@ -198,8 +198,8 @@ func remedyText(r Refusal, remedy Remedy) string {
 		part = strings.Join(remedy.Paths, ", ") + ": "
 	}
 	if remedy.Trigger == "" && remedy.Policy != "" {
-		return fmt.Sprintf("%sno change, while %s is steady and nothing of it is withheld (maintaining, AllowancePolicy %s)",
-			part, phrase.Target(r.Parent), remedy.Policy)
+		return fmt.Sprintf("%sno change, if %s does it while %s is steady and nothing of it is withheld (maintaining, AllowancePolicy %s)",
+			part, phrase.Who(remedy.Initiators), phrase.Target(r.Parent), remedy.Policy)
 	}
 	if remedy.Trigger == "" {
 		return part + "no rule of " + strings.Join(r.Policies, ", ") + ", whatever changes: it would need another rule" + orGlass(r, remedy)

@@ -127,8 +127,8 @@ type Remedy struct {
 	// case.
 	Policy  string `json:"policy,omitempty"`
 	Trigger string `json:"trigger,omitempty"`
-	// Initiators are who may make that change; where they are empty, whoever may
-	// initiate further up.
+	// Initiators are who may make that change, or, where it needs none, do it themselves; where they are
+	// empty, whoever may initiate further up.
 	Initiators []string `json:"initiators,omitempty"`
 	// Conditions of the rule, which have to hold too.
 	Conditions []string `json:"conditions,omitempty"`

@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package why
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// cronJobPolicy lets the controller, and who may initiate, make Jobs at any time.
+const cronJobPolicy = `
+metadata: {name: cronjob}
+spec:
+  for: {apiGroup: batch, apiVersion: v1, kind: CronJob}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: ServiceAccount, name: cronjob-controller, namespace: kube-system}
+  maintaining:
+    policies:
+    - {target: {apiGroup: batch, apiVersion: v1, resource: jobs}, relation: ControllerChild, verbs: [Create]SUBJECTS}
+  rules:
+  - trigger: spec
+    policies:
+    - {target: {apiGroup: batch, apiVersion: v1, resource: jobs}, relation: ControllerChild, verbs: [Create, Delete]}
+`
+
+func TestRemedies(t *testing.T) {
+	const subjects = `, subjects: [{kind: User, name: nightly}]`
+	bySpec := Remedy{Policy: "cronjob", Trigger: "spec", Initiators: []string{"Group platform-team"}}
+	tests := map[string]struct {
+		subjects, path string
+		want           []Remedy
+	}{
+		"what goes on by itself, and what a rule allows": {path: v1alpha1.MutationCreateObject, want: []Remedy{
+			bySpec, {Policy: "cronjob", Initiators: []string{"Group platform-team", "ServiceAccount kube-system/cronjob-controller"}},
+		}},
+		"what somebody else does": {subjects: subjects, path: v1alpha1.MutationCreateObject, want: []Remedy{
+			bySpec, {Policy: "cronjob", Initiators: []string{"User nightly"}},
+		}},
+		"what only a rule allows": {path: v1alpha1.MutationDeleteObject, want: []Remedy{bySpec}},
+		"what nothing allows":     {path: "spec.suspend", want: []Remedy{{}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &v1alpha1.AllowancePolicy{}
+			if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(cronJobPolicy, "SUBJECTS", tt.subjects)), p); err != nil {
+				t.Fatal(err)
+			}
+			compiled, errs := policy.Compile(p, func(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+				return gvr.GroupVersion().WithKind("Job"), true
+			})
+			if len(errs) > 0 {
+				t.Fatal(errs.ToAggregate())
+			}
+			for i := range tt.want {
+				tt.want[i].Paths = []string{tt.path}
+			}
+			got := remedies([]*policy.Policy{compiled}, v1alpha1.HistoryEntry{Kind: "Job", Paths: []string{tt.path}})
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("remedies (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
