@@ -35,7 +35,7 @@ import (
 const settingsPolicy = `
 apiVersion: kausality.io/v1alpha1
 kind: AllowancePolicy
-metadata: {name: answered-settings}
+metadata: {name: settings-NAMESPACE}
 spec:
   for: {apiVersion: v1, kind: ConfigMap}
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
@@ -86,5 +86,25 @@ var _ = Describe("A denial that is answered before the operator has looked", fun
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(settings), settings)).To(Succeed())
 			g.Expect(settings.Annotations[v1alpha1.ConditionBlocked]).To(BeEmpty())
 		}).WithTimeout(quietMoment).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+})
+
+// All parents that have policies bound a child, and not only the one by which its chain goes on.
+var _ = Describe("The plugin, of an object that two parents bound", func() {
+	It("names both", func(ctx SpecContext) {
+		ns := shared.newNamespace(ctx)
+		shared.apply(ctx, parsePolicies(strings.ReplaceAll(settingsPolicy, "NAMESPACE", ns))...)
+		owner := shared.as(alice, platformTeam, "system:masters")
+		var owners []metav1.OwnerReference
+		for _, name := range []string{"first", "second"} {
+			settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{"settings": "answered"}}}
+			Expect(owner.Create(ctx, settings)).To(Succeed())
+			owners = append(owners, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: settings.UID})
+		}
+		owners[0].Controller = new(true)
+		Expect(owner.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "both", OwnerReferences: owners}})).To(Succeed())
+		owner.reads(ctx, ns, And(ContainSubstring("ConfigMap/first"), WithTransform(unwrapped,
+			ContainSubstring("ConfigMap/second bounds it as well: what is allowed there has to cover a change, too: kubectl kausality explain -n "+ns+" configmap/second"))),
+			"explain", "secret/both")
 	}, SpecTimeout(specTimeout))
 })

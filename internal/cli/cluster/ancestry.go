@@ -73,6 +73,11 @@ func (c *Cluster) Parent(ctx context.Context, policies Policies, obj *unstructur
 	return ancestry.Ref(ctx, holders{c}, policies.Index, obj)
 }
 
+// Parents returns all parents of an object that policies may be about: each of them bounds it.
+func (c *Cluster) Parents(ctx context.Context, policies Policies, obj *unstructured.Unstructured) []lineage.Ref {
+	return ancestry.Refs(ctx, holders{c}, policies.Index, obj)
+}
+
 // namespaces reads the labels of namespaces, and notes what it cannot read.
 type namespaces struct {
 	cluster *Cluster

@@ -76,6 +76,7 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 	if err := s.readParent(ctx, c); err != nil {
 		return nil, err
 	}
+	s.noteOthers(ctx, c)
 	if records, err := c.Records(ctx, target.Namespace); err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("What is blocked below it cannot be told: %v", err))
 	} else {
