@@ -86,8 +86,12 @@ func build(s *sight) (*Report, error) {
 		}
 		for _, l := range linksOf(rec) {
 			all = append(all, l)
-			if l, ok := l.through(s.target.GVK.Kind, s.target.Namespace, s.target.Name); ok {
-				links = append(links, l)
+			through, ok := l.through(s.target.GVK.Kind, s.target.Namespace, s.target.Name)
+			switch {
+			case ok:
+				links = append(links, through)
+			case l.why == "" && uid != "" && rec.Spec.TargetRef.UID != uid && isAbove(of, uid, rec.Spec.TargetRef.UID):
+				links = append(links, l) // Somebody may start a chain below it.
 			}
 		}
 	}

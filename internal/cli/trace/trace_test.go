@@ -314,6 +314,24 @@ No ledger and no AllowanceRecord tells what caused it: it may be older than the 
 policy is for what owns it (kubectl kausality explain -n shop replicaset/web-1).
 `,
 		},
+		"a chain that begins below": {
+			sight: sight{
+				target: target("batch", "CronJob", "nightly"), uid: "nightly", listed: []string{"Pod"}, below: []Child{{Kind: "Pod", Name: "now-1"}},
+				records: []v1alpha1.AllowanceRecord{
+					recordOf("CronJob", "nightly", "", v1alpha1.AllowanceRecordStatus{}),
+					recordOf("Job", "now", "nightly", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{{
+						Time: before(time.Minute), Event: v1alpha1.EventExercised, User: "job-controller", Operation: "Create",
+						Kind: "Pod", Names: []string{"now-1"}, Paths: []string{"create"}, Initiator: "alice", Trace: []v1alpha1.TraceHop{hop("Job", "now", "(created)", 1)},
+					}}}),
+				},
+			},
+			want: `CronJob/nightly in namespace shop
+
+alice, 60s ago
+└── Job/now  (created), generation 1
+    └── Pod/now-1  created
+`,
+		},
 		"the last of several that are gone": {
 			sight: sight{
 				target: target("apps", "Deployment", "web"), gone: true,
