@@ -79,6 +79,16 @@ func TestCompileRefuses(t *testing.T) {
 			})},
 			want: []string{"spec.policies[0].verbs"},
 		},
+		"anything to what is outside": {
+			spec: v1alpha1.UpgradeAllowanceSpec{ServiceAccount: controller, Policies: entry(func(e *v1alpha1.PolicyEntry) {
+				e.Relation, e.Target = v1alpha1.RelationExternal, v1alpha1.Target{External: map[string]string{"provider": "aws"}}
+				e.Verbs = []string{v1alpha1.Any}
+			})},
+			want: []string{"spec.policies[0].verbs"},
+		},
+		"the deletion of children": {
+			spec: v1alpha1.UpgradeAllowanceSpec{ServiceAccount: controller, Policies: entry(func(e *v1alpha1.PolicyEntry) { e.Verbs = []string{"Delete"} })},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -127,11 +137,14 @@ func TestSelects(t *testing.T) {
 		namespace, object   map[string]string
 		want                bool
 	}{
-		"everything":                           {namespace: second, want: true},
-		"everything, without a namespace":      {want: true},
-		"one namespace":                        {namespaces: one, namespace: first, want: true},
-		"another namespace":                    {namespaces: one, namespace: second},
-		"one namespace, and what has none":     {namespaces: one},
+		"everything":                       {namespace: second, want: true},
+		"everything, without a namespace":  {want: true},
+		"one namespace":                    {namespaces: one, namespace: first, want: true},
+		"another namespace":                {namespaces: one, namespace: second},
+		"one namespace, and what has none": {namespaces: one},
+		"namespaces without a label, and what has none": {namespaces: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "stage", Operator: metav1.LabelSelectorOpDoesNotExist}},
+		}},
 		"some objects":                         {objects: one, namespace: second, object: first, want: true},
 		"other objects":                        {objects: one, namespace: first, object: second},
 		"some objects, and a namespace of all": {objects: one, object: first, want: true},

@@ -17,6 +17,7 @@ limitations under the License.
 package upgrade
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -68,6 +69,15 @@ func declared(tb testing.TB, uid types.UID) *Allowance {
 }
 
 func at(image string, minutes int) Version { return Version{Image: image, PodCreated: after(minutes)} }
+
+// crowded is the memory of a parent that has no room for another version.
+func crowded() []v1alpha1.ControllerVersion {
+	out := make([]v1alpha1.ControllerVersion, maxVersions)
+	for i := range out {
+		out[i] = *MadeBy(fmt.Sprintf("other-%02d", i), at(v1, 1), after(1))
+	}
+	return out
+}
 
 func TestAsk(t *testing.T) {
 	plain, named := compiled(t, []string{v1}), compiled(t, []string{v2}, "*:v2.*")
@@ -147,6 +157,12 @@ func TestAsk(t *testing.T) {
 			allowance: plain, memory: moving(plain, at(v2, 2), 59), by: at(v1, 1),
 			want: Answer{Why: "image " + v1 + " is in an older Pod than image " + v2 + ", which the parent was upgraded to or made by"},
 		},
+		"a new version, without room": {
+			allowance: plain, memory: crowded(), by: at(v2, 2), want: Answer{Why: "the record of the parent has no room for another version"},
+		},
+		"a new version in place of another one, without room": {
+			allowance: plain, memory: append(crowded()[1:], madeBy(v1, 1)...), by: at(v2, 2), want: Answer{Open: true, Note: plain.begin(nil, at(v2, 2), now).Note},
+		},
 		"an identity that is not known": {
 			allowance: plain, memory: madeBy(v1, 1), by: Version{Unknown: "its token is bound to no Pod"},
 			want: Answer{Why: "the version that makes the request is not known: its token is bound to no Pod"},
@@ -225,6 +241,9 @@ func TestRememberFirstKeepsWhatIsThere(t *testing.T) {
 	memory := RememberFirst(RememberFirst(nil, first), second)
 	if diff := cmp.Diff([]v1alpha1.ControllerVersion{first}, memory); diff != "" {
 		t.Errorf("memory (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(crowded(), RememberFirst(crowded(), first)); diff != "" {
+		t.Errorf("memory without room (-want +got):\n%s", diff)
 	}
 	if MadeBy(controller, Version{Unknown: "why"}, after(1)) != nil {
 		t.Error("a version that is not known is remembered")

@@ -65,23 +65,24 @@ func TestAskAboutRevisions(t *testing.T) {
 		by        Version
 		want      string // why not
 	}{
-		"another revision":                       {allowance: compositions, memory: remembers(revision("a", "A", 1)), by: revision("b", "B", 40)},
-		"back to the first":                      {allowance: compositions, memory: remembers(revision("b", "B", 40)), by: revision("a", "A", 1)},
-		"the same revision":                      {allowance: compositions, memory: remembers(revision("a", "A", 1)), by: revision("a", "A", 1), want: "the parent was upgraded to CompositionRevision a, or made by it"},
-		"one that says the same":                 {allowance: compositions, memory: remembers(revision("a", "A", 1)), by: revision("c", "A", 40), want: "the parent was upgraded to CompositionRevision a, or made by it"},
-		"one that nobody could read":             {allowance: compositions, memory: remembers(revision("a", "", 1)), by: revision("c", "", 40)},
-		"no memory, and a revision from before":  {allowance: compositions, by: revision("b", "B", 20), want: "CompositionRevision b was there when it was accepted, and spec.versions does not name it"},
-		"no memory, and a new revision":          {allowance: compositions, by: revision("b", "B", 40)},
-		"no memory, and one that is named":       {allowance: named, by: revision("db-b", "B", 20)},
-		"another one under the same pattern":     {allowance: named, memory: remembers(revision("db-a", "A", 1)), by: revision("db-b", "B", 20)},
-		"one that is not named":                  {allowance: named, memory: remembers(revision("db-a", "A", 1)), by: revision("x-b", "B", 40), want: "CompositionRevision x-b is none of its versions"},
-		"one that does not exist":                {allowance: compositions, by: Version{Trigger: v1alpha1.UpgradeOfComposition, Unknown: "it is gone"}, want: "the version that makes the request is not known: it is gone"},
-		"another package":                        {allowance: functions, memory: remembers(function("f:v1")), by: function("f:v2")},
-		"back to the first package":              {allowance: functions, memory: remembers(function("f:v2")), by: function("f:v1")},
-		"no memory, and a package from before":   {allowance: functions, by: function("f:v1"), want: "package f:v1 ran when it was accepted, and spec.versions does not name it"},
-		"no memory, and a new package":           {allowance: functions, by: function("f:v2")},
-		"a package that is rebuilt":              {allowance: versioned, memory: remembers(function("f:v2.0")), by: function("f:v2.1"), want: "the parent was upgraded to package f:v2.0, or made by it"},
-		"another Function than the parent knows": {allowance: functions, memory: remembers(Version{Trigger: v1alpha1.UpgradeOfFunction, Of: "g", Image: "f:v2"}), by: function("f:v2")},
+		"another revision":                             {allowance: compositions, memory: remembers(revision("a", "A", 1)), by: revision("b", "B", 40)},
+		"back to the first":                            {allowance: compositions, memory: remembers(revision("b", "B", 40)), by: revision("a", "A", 1)},
+		"the same revision":                            {allowance: compositions, memory: remembers(revision("a", "A", 1)), by: revision("a", "A", 1), want: "the parent was upgraded to CompositionRevision a, or made by it"},
+		"one that says the same":                       {allowance: compositions, memory: remembers(revision("a", "A", 1)), by: revision("c", "A", 40), want: "the parent was upgraded to CompositionRevision a, or made by it"},
+		"one that says what nobody knows of the first": {allowance: compositions, memory: remembers(revision("a", "", 1)), by: revision("a", "A", 40), want: "the parent was upgraded to CompositionRevision a, or made by it"},
+		"one that nobody could read":                   {allowance: compositions, memory: remembers(revision("a", "", 1)), by: revision("c", "", 40)},
+		"no memory, and a revision from before":        {allowance: compositions, by: revision("b", "B", 20), want: "CompositionRevision b was there when it was accepted, and spec.versions does not name it"},
+		"no memory, and a new revision":                {allowance: compositions, by: revision("b", "B", 40)},
+		"no memory, and one that is named":             {allowance: named, by: revision("db-b", "B", 20)},
+		"another one under the same pattern":           {allowance: named, memory: remembers(revision("db-a", "A", 1)), by: revision("db-b", "B", 20)},
+		"one that is not named":                        {allowance: named, memory: remembers(revision("db-a", "A", 1)), by: revision("x-b", "B", 40), want: "CompositionRevision x-b is none of its versions"},
+		"one that does not exist":                      {allowance: compositions, by: Version{Trigger: v1alpha1.UpgradeOfComposition, Unknown: "it is gone"}, want: "the version that makes the request is not known: it is gone"},
+		"another package":                              {allowance: functions, memory: remembers(function("f:v1")), by: function("f:v2")},
+		"back to the first package":                    {allowance: functions, memory: remembers(function("f:v2")), by: function("f:v1")},
+		"no memory, and a package from before":         {allowance: functions, by: function("f:v1"), want: "package f:v1 ran when it was accepted, and spec.versions does not name it"},
+		"no memory, and a new package":                 {allowance: functions, by: function("f:v2")},
+		"a package that is rebuilt":                    {allowance: versioned, memory: remembers(function("f:v2.0")), by: function("f:v2.1"), want: "the parent was upgraded to package f:v2.0, or made by it"},
+		"another Function than the parent knows":       {allowance: functions, memory: remembers(Version{Trigger: v1alpha1.UpgradeOfFunction, Of: "g", Image: "f:v2"}), by: function("f:v2")},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -142,6 +143,32 @@ func TestLeaves(t *testing.T) {
 			}
 			if got == nil || got.Revision != tt.want || got.ID != "Composition" || IsMoving(got) || got.User != "alice" {
 				t.Errorf("remembers %+v", got)
+			}
+		})
+	}
+}
+
+func TestReplaces(t *testing.T) {
+	remembers := func(v Version) []v1alpha1.ControllerVersion {
+		return []v1alpha1.ControllerVersion{*MadeBy(controller, v, after(1))}
+	}
+	tests := map[string]struct {
+		memory []v1alpha1.ControllerVersion
+		by     Version
+		want   bool
+	}{
+		"nothing is remembered":               {by: at(v2, 2)},
+		"the same image":                      {memory: remembers(at(v1, 1)), by: at(v1, 2)},
+		"another image":                       {memory: remembers(at(v1, 1)), by: at(v2, 2), want: true},
+		"another revision":                    {memory: remembers(revision("a", "A", 1)), by: revision("b", "B", 2), want: true},
+		"a version that is not known":         {memory: remembers(at(v1, 1)), by: Version{Unknown: "why"}},
+		"what is declared, which has no name": {memory: remembers(Version{}), by: at(v2, 2)},
+		"no version":                          {memory: remembers(at(v1, 1)), by: Version{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, got := Replaces(tt.memory, controller, tt.by); got != tt.want {
+				t.Errorf("replaces: %v", got)
 			}
 		})
 	}
