@@ -180,6 +180,10 @@ func TestStamp(t *testing.T) {
 		t.Error("what a request says is a stamp")
 	}
 
+	if nobody := stamp(nil, fresh, ""); IsStamped(nobody) {
+		t.Errorf("nobody's is stamped: %v", nobody.Annotations)
+	}
+
 	relabeled := made.DeepCopy()
 	relabeled.Annotations = map[string]string{v1alpha1.AnnotationChangedBy: "mallory"}
 	if got := stamp(made, relabeled, "mallory"); got.Annotations[v1alpha1.AnnotationChangedBy] != "hans" || !IsStamped(got) {

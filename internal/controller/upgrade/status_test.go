@@ -138,6 +138,8 @@ func TestIsBlocked(t *testing.T) {
 	upgraded := []v1alpha1.ControllerVersion{{
 		ID: "Controller/" + user, User: user, Trigger: v1alpha1.UpgradeOfController, Image: "web:v2", UpgradeAllowanceUID: "1", MovedAt: new(later(0)),
 	}}
+	byAnother, ofRevision := []v1alpha1.ControllerVersion{upgraded[0]}, []v1alpha1.ControllerVersion{upgraded[0]}
+	byAnother[0].UpgradeAllowanceUID, ofRevision[0].Trigger = "2", v1alpha1.UpgradeOfFunction
 	ofDeployment := func(standing v1alpha1.VersionStanding) *v1alpha1.Decision {
 		d := of(standing)
 		d.Operation, d.Kind, d.Name, d.Paths = "Update", "Deployment", "web", []string{"spec.replicas"}
@@ -184,6 +186,8 @@ func TestIsBlocked(t *testing.T) {
 		"a stranger's change is withheld":                                {denial: ofDeployment(v1alpha1.StandingNew), active: withheld, want: true},
 		"what is agreed to is over, and what it does not name was":       {denial: of(v1alpha1.StandingSame), versions: upgraded},
 		"it had the version before":                                      {denial: ofDeployment(v1alpha1.StandingSame), versions: same},
+		"another one upgraded it, and the rest was":                      {denial: ofDeployment(v1alpha1.StandingSame), versions: byAnother},
+		"something else was upgraded by it":                              {denial: ofDeployment(v1alpha1.StandingSame), versions: ofRevision},
 		"nobody knows the version":                                       {denial: of(v1alpha1.StandingUnknown), want: true},
 		"nobody knows the version, and it is over":                       {denial: of(v1alpha1.StandingUnknown), versions: upgraded},
 		"nobody knows the version, and the rest was":                     {denial: ofDeployment(v1alpha1.StandingUnknown), versions: upgraded, want: true},
