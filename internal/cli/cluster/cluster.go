@@ -97,7 +97,12 @@ func ConnectWith(
 	if err != nil {
 		return nil, fmt.Errorf("reaching the cluster: %w", err)
 	}
-	return &Cluster{Client: c, Namespace: namespace, mapper: mapper, discovery: discovery}, nil
+	return New(c, namespace, discovery), nil
+}
+
+// New returns a cluster that a client reaches, with what it serves as its mapper and discovery say.
+func New(c client.Client, namespace string, served discovery.DiscoveryInterface) *Cluster {
+	return &Cluster{Client: c, Namespace: namespace, mapper: c.RESTMapper(), discovery: served}
 }
 
 // Discovery asks what the cluster serves.

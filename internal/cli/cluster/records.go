@@ -21,10 +21,15 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/knowledge"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/record"
 )
 
@@ -39,6 +44,72 @@ func (c *Cluster) Records(ctx context.Context, namespace string, opts ...client.
 		return nil, fmt.Errorf("reading the AllowanceRecords %s: %w", where, err)
 	}
 	return list.Items, nil
+}
+
+// Around is an object, and the AllowanceRecords of what may be above and below it.
+type Around struct {
+	// Records of its namespace, and of all others where what is above or below it may be elsewhere.
+	Records []v1alpha1.AllowanceRecord
+	// Elsewhere says why those of other namespaces could not be read, where they matter.
+	Elsewhere error
+}
+
+// Around reads the AllowanceRecords of what may be above and below an object, which is nil where it cannot
+// be read or is gone. Those of cluster-scoped objects are in a namespace that only the operator knows: where
+// the object, or what is below it, may have something to do with such, they are looked for in all.
+func (c *Cluster) Around(ctx context.Context, policies Policies, target Target, obj *unstructured.Unstructured) (Around, error) {
+	own, err := c.Records(ctx, target.Namespace)
+	if err != nil || target.Namespace == metav1.NamespaceAll || !c.leavesNamespace(policies, target, obj, own) {
+		return Around{Records: own}, err
+	}
+	all, err := c.Records(ctx, metav1.NamespaceAll)
+	if err != nil {
+		return Around{Records: own, Elsewhere: err}, nil
+	}
+	return Around{Records: all}, nil
+}
+
+// leavesNamespace reports whether what is above or below an object may be elsewhere. records are those of
+// its namespace: what they have below it may lead out of it as well.
+func (c *Cluster) leavesNamespace(policies Policies, target Target, obj *unstructured.Unstructured, records []v1alpha1.AllowanceRecord) bool {
+	if c.leadsOut(policies, target.GVK.GroupKind()) {
+		return true
+	}
+	for _, rec := range Below(records, UIDOf(target, obj, records)) {
+		if c.leadsOut(policies, record.GVK(rec.Spec.TargetRef).GroupKind()) {
+			return true
+		}
+	}
+	if obj == nil {
+		return false
+	}
+	ref, ok := lineage.Parent(policies.Index, obj)
+	return ok && (!c.Namespaced(ref.GVK.GroupKind()) || ref.Namespace != obj.GetNamespace())
+}
+
+// leadsOut reports whether the children of objects of a kind may be in another namespace, or in none. Where
+// no policy that can be read names the kind, what the API server serves says which categories it has.
+func (c *Cluster) leadsOut(policies Policies, kind schema.GroupKind) bool {
+	if policies.HasCategory(kind, lineage.CategoryClaim) || policies.Naming(kind) != nil {
+		return true
+	}
+	return c.discovery != nil && slices.ContainsFunc(c.Categories(kind), func(category string) bool {
+		return category == lineage.CategoryClaim || knowledge.NamingOf(category) != nil
+	})
+}
+
+// UIDOf returns the UID of an object; where it cannot be read, as its record has it, and empty where none
+// does.
+func UIDOf(target Target, obj *unstructured.Unstructured, records []v1alpha1.AllowanceRecord) types.UID {
+	if obj != nil {
+		return obj.GetUID()
+	}
+	if i := slices.IndexFunc(records, func(rec v1alpha1.AllowanceRecord) bool {
+		return rec.Status.EndedAt == nil && target.Is(rec.Spec.TargetRef)
+	}); i >= 0 {
+		return records[i].Spec.TargetRef.UID
+	}
+	return ""
 }
 
 // RecordsOf returns the AllowanceRecords of all objects that have, or had, the name of

@@ -77,11 +77,14 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 		return nil, err
 	}
 	s.noteOthers(ctx, c)
-	if records, err := c.Records(ctx, target.Namespace); err != nil {
+	around, err := c.Around(ctx, s.policies, target, obj)
+	if err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("What is blocked below it cannot be told: %v", err))
-	} else {
-		s.below = cluster.Below(records, obj.GetUID())
 	}
+	if around.Elsewhere != nil {
+		s.notes = append(s.notes, fmt.Sprintf("What is blocked below it, and is cluster-scoped or in another namespace, cannot be told: %v", around.Elsewhere))
+	}
+	s.below = cluster.Below(around.Records, obj.GetUID())
 	if s.upgrades, err = c.Upgrades(ctx); err != nil {
 		s.notes = append(s.notes, upgradesUntold(err))
 	}

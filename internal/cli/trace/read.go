@@ -69,11 +69,14 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 func readCauses(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured) (*sight, error) {
 	s := &sight{target: target, gone: obj == nil}
 	policies, unread := c.Policies(ctx)
-	records, err := s.readRecords(ctx, c, policies, obj)
+	around, err := c.Around(ctx, policies, target, obj)
 	if err != nil {
 		return nil, err
 	}
-	if s.records = records; s.gone {
+	if around.Elsewhere != nil {
+		s.notes = append(s.notes, fmt.Sprintf("What cluster-scoped objects have to do with it cannot be told: %v", around.Elsewhere))
+	}
+	if s.records = around.Records; s.gone {
 		return s, nil
 	}
 	s.object, s.uid = obj, obj.GetUID()
@@ -87,34 +90,6 @@ func readCauses(ctx context.Context, c *cluster.Cluster, target cluster.Target, 
 	s.parent = c.ParentUID(ctx, policies, obj)
 	s.listBelow(ctx, c, policies, obj)
 	return s, nil
-}
-
-// readRecords reads the records of the objects that may be above and below. Those of
-// cluster-scoped objects are in a namespace that only the operator knows: where a claim,
-// or what a cluster-scoped object owns, is asked about, in any.
-func (s *sight) readRecords(
-	ctx context.Context, c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured,
-) ([]v1alpha1.AllowanceRecord, error) {
-	own := s.target.Namespace
-	if s.gone || !leavesNamespace(c, policies, obj) {
-		return c.Records(ctx, own)
-	}
-	all, err := c.Records(ctx, metav1.NamespaceAll)
-	if err == nil || own == metav1.NamespaceAll {
-		return all, err
-	}
-	s.notes = append(s.notes, fmt.Sprintf("What cluster-scoped objects have to do with it cannot be told: %v", err))
-	return c.Records(ctx, own)
-}
-
-// leavesNamespace reports whether what is above or below an object may be elsewhere.
-func leavesNamespace(c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured) bool {
-	kind := obj.GroupVersionKind().GroupKind()
-	if policies.HasCategory(kind, lineage.CategoryClaim) || policies.Naming(kind) != nil {
-		return true
-	}
-	ref, ok := lineage.Parent(policies.Index, obj)
-	return ok && (!c.Namespaced(ref.GVK.GroupKind()) || ref.Namespace != obj.GetNamespace())
 }
 
 // held returns the ledger of an object, as a record would mirror it in a moment.

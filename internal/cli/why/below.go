@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
@@ -38,15 +37,7 @@ func (r *Report) addBelow(records []v1alpha1.AllowanceRecord, subject *cluster.T
 	if subject == nil {
 		return
 	}
-	var uid types.UID
-	if obj != nil {
-		uid = obj.GetUID()
-	} else if i := slices.IndexFunc(records, func(rec v1alpha1.AllowanceRecord) bool {
-		return rec.Status.EndedAt == nil && subject.Is(rec.Spec.TargetRef)
-	}); i >= 0 {
-		uid = records[i].Spec.TargetRef.UID
-	}
-	for _, rec := range cluster.Below(records, uid) {
+	for _, rec := range cluster.Below(records, cluster.UIDOf(*subject, obj, records)) {
 		if b := belowIn(rec); b != nil {
 			r.Below = append(r.Below, *b)
 		}

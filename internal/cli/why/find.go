@@ -55,12 +55,12 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	if err != nil {
 		return nil, err
 	}
-	records, err := c.Records(ctx, namespace)
+	policies, unread := c.Policies(ctx)
+	records, near, err := readRecords(ctx, c, policies, subject, &seen)
 	if err != nil {
 		return nil, err
 	}
-	policies, err := c.Policies(ctx)
-	report := collect(records, policies, subject)
+	report := collect(near, policies, subject)
 	report.Subject = fmt.Sprintf("namespace %s (there are %d)", namespace, len(records))
 	if subject != nil {
 		report.Subject = subject.String()
@@ -70,8 +70,8 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	}
 	report.addBelow(records, subject, seen.obj)
 	report.Notes = append(report.Notes, seen.notes...)
-	if err != nil {
-		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", err))
+	if unread != nil {
+		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", unread))
 	}
 	generating, err := c.GeneratingPolicies(ctx)
 	if err != nil {
@@ -82,6 +82,36 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 		return nil, seen.missing
 	}
 	return report, nil
+}
+
+// readRecords reads the records of the namespace, or of what may be above and below the subject. Those near
+// it are of its namespace, and of its parent, which alone may tell of refusals of changes of it: another
+// parent that is in no namespace may have a child of its name elsewhere.
+func readRecords(
+	ctx context.Context, c *cluster.Cluster, policies cluster.Policies, subject *cluster.Target, seen *seen,
+) (all, near []v1alpha1.AllowanceRecord, err error) {
+	if subject == nil {
+		all, err = c.Records(ctx, c.Namespace)
+		return all, all, err
+	}
+	around, err := c.Around(ctx, policies, *subject, seen.obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	if around.Elsewhere != nil {
+		seen.notes = append(seen.notes, fmt.Sprintf(
+			"What waits below it, and is cluster-scoped or in another namespace, cannot be told: %v", around.Elsewhere))
+	}
+	isFar := func(rec v1alpha1.AllowanceRecord) bool {
+		return subject.Namespace != "" && rec.Namespace != subject.Namespace
+	}
+	if seen.obj == nil || !slices.ContainsFunc(around.Records, isFar) {
+		return around.Records, slices.DeleteFunc(slices.Clone(around.Records), isFar), nil
+	}
+	parent := c.ParentUID(ctx, policies, seen.obj)
+	return around.Records, slices.DeleteFunc(slices.Clone(around.Records), func(rec v1alpha1.AllowanceRecord) bool {
+		return isFar(rec) && (parent == "" || rec.Spec.TargetRef.UID != parent)
+	}), nil
 }
 
 // seen is what there is of what was asked about, apart from what the records tell.
@@ -161,7 +191,7 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 			default:
 				denied := deniedChild(rec, policies, e)
 				denied.Held, denied.Waiting = held, isOf(blocked, e)
-				if isTarget || isChild(*subject, ref, e) {
+				if isTarget || isChild(*subject, e) {
 					report.Refusals = append(report.Refusals, denied)
 				}
 				if denied.Waiting {
@@ -217,8 +247,8 @@ func refusedItself(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v
 
 // isChild reports whether a refusal is about the subject, whose kind it names without
 // the group.
-func isChild(t cluster.Target, parent v1alpha1.TargetReference, e v1alpha1.HistoryEntry) bool {
-	return e.Kind == t.GVK.Kind && slices.Contains(e.Names, t.Name) && (parent.Namespace == "" || parent.Namespace == t.Namespace)
+func isChild(t cluster.Target, e v1alpha1.HistoryEntry) bool {
+	return e.Kind == t.GVK.Kind && slices.Contains(e.Names, t.Name)
 }
 
 // withheld returns the changes of a record's target from which nothing follows. Items of one

@@ -1,0 +1,128 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/lineage"
+)
+
+// TestReadOfAClaim reads what there is of a claim whose composite resource, which is in no namespace, is
+// blocked: its record is in the operator's namespace. What may not be read is said.
+func TestReadOfAClaim(t *testing.T) {
+	claims := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Claim"}
+	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{claims.GroupVersion()})
+	mapper.Add(claims, apimeta.RESTScopeNamespace)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), apimeta.RESTScopeRoot)
+	served := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{{
+		GroupVersion: claims.GroupVersion().String(),
+		APIResources: []metav1.APIResource{{Name: "claims", Kind: claims.Kind, Namespaced: true, Categories: []string{lineage.CategoryClaim}}},
+	}}}}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	claim := &unstructured.Unstructured{}
+	claim.SetGroupVersionKind(claims)
+	claim.SetNamespace("shop")
+	claim.SetName("c1")
+	claim.SetUID("c1")
+	composite := &v1alpha1.AllowanceRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kausality-system", Name: "x1"},
+		Spec:       v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{Group: claims.Group, Version: claims.Version, Kind: "Composite", Name: "x1", UID: "x1"}},
+		Status:     v1alpha1.AllowanceRecordStatus{ParentUID: new(types.UID("c1")), Blocked: &v1alpha1.Blocked{Since: metav1.NewTime(now), Message: "Update of Claim c1 was denied."}},
+	}
+	for name, tc := range map[string]struct {
+		// may reports whether a list in a namespace is allowed.
+		may   func(list client.ObjectList, namespace string) bool
+		below []Obstacle
+		// notes has what each note contains.
+		notes []string
+	}{
+		"all may be read": {
+			may: func(client.ObjectList, string) bool { return true },
+			below: []Obstacle{{
+				What: blockedBelowIt, Since: new(metav1.NewTime(now)), Message: "Composite/x1: Update of Claim c1 was denied.",
+				Command: "kubectl kausality why composite.example.org/x1",
+			}},
+		},
+		"only the namespace may be read": {
+			may:   func(list client.ObjectList, namespace string) bool { return !isRecords(list) || namespace != "" },
+			notes: []string{"What is blocked below it, and is cluster-scoped or in another namespace, cannot be told: "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := cluster.New(fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(namespace, claim, composite).WithInterceptorFuncs(interceptor.Funcs{
+				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+					if !tc.may(list, (&client.ListOptions{}).ApplyOptions(opts).Namespace) {
+						return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
+					}
+					return c.List(ctx, list, opts...)
+				},
+			}).WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.kind", func(o client.Object) []string {
+				return []string{o.(*v1alpha1.AllowanceRecord).Spec.TargetRef.Kind}
+			}).WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.name", func(o client.Object) []string {
+				return []string{o.(*v1alpha1.AllowanceRecord).Spec.TargetRef.Name}
+			}).Build(), "shop", served)
+			seen, err := read(t.Context(), c, cluster.Target{GVK: claims, Namespace: "shop", Name: "c1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(tc.below, blockedBelow(seen.below)); diff != "" {
+				t.Errorf("what is blocked below it (-want +got):\n%s", diff)
+			}
+			if len(seen.notes) != len(tc.notes) {
+				t.Fatalf("notes %q, want %q", seen.notes, tc.notes)
+			}
+			for i, want := range tc.notes {
+				if !strings.Contains(seen.notes[i], want) {
+					t.Errorf("a note says %q, want %q", seen.notes[i], want)
+				}
+			}
+		})
+	}
+}
+
+func isRecords(list client.ObjectList) bool {
+	_, is := list.(*v1alpha1.AllowanceRecordList)
+	return is
+}

@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package why
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/lineage"
+)
+
+// TestWhyOfAClaim is of a claim whose composite resource, which is in no namespace, is blocked: its record is
+// in the operator's namespace.
+func TestWhyOfAClaim(t *testing.T) {
+	claims := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Claim"}
+	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{claims.GroupVersion()})
+	mapper.Add(claims, apimeta.RESTScopeNamespace)
+	served := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{{
+		GroupVersion: claims.GroupVersion().String(),
+		APIResources: []metav1.APIResource{{Name: "claims", Kind: claims.Kind, Namespaced: true, Categories: []string{lineage.CategoryClaim}}},
+	}}}}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	claim := &unstructured.Unstructured{}
+	claim.SetGroupVersionKind(claims)
+	claim.SetNamespace("shop")
+	claim.SetName("c1")
+	claim.SetUID("c1")
+	refused := denial(34*time.Second, "Update", "c1", "spec.size")
+	refused.Kind = claims.Kind
+	composite := func(name string, parent types.UID) client.Object {
+		return &v1alpha1.AllowanceRecord{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kausality-system", Name: name},
+			Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
+				Group: claims.Group, Version: claims.Version, Kind: "Composite", Name: name, UID: types.UID(name),
+			}},
+			Status: v1alpha1.AllowanceRecordStatus{
+				ParentUID: &parent, History: []v1alpha1.HistoryEntry{refused},
+				Blocked: &v1alpha1.Blocked{Since: before(time.Minute), User: refused.User, Message: "Update of Claim c1 was denied."},
+			},
+		}
+	}
+	for name, tc := range map[string]struct {
+		forbidden bool
+		want      string
+	}{
+		"all may be read": {want: `Below it  Composite/x1
+  refused   update of Claim/c1, 34s ago, still waiting
+  command   kubectl kausality why composite.example.org/x1
+`},
+		"only the namespace may be read": {forbidden: true, want: "What waits below it, and is cluster-scoped or in another namespace, cannot be told: reading the " +
+			"AllowanceRecords in all namespaces: allowancerecords.kausality.io is forbidden: no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := cluster.New(fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).
+				WithObjects(claim, composite("x1", "c1"), composite("stranger", "c2")).WithInterceptorFuncs(interceptor.Funcs{
+				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+					if _, ok := list.(*v1alpha1.AllowanceRecordList); ok && tc.forbidden && (&client.ListOptions{}).ApplyOptions(opts).Namespace == "" {
+						return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("allowancerecords").GroupResource(), "", errors.New("no"))
+					}
+					return c.List(ctx, list, opts...)
+				},
+			}).Build(), "shop", served)
+			report, err := findOf(t.Context(), c, &cluster.Target{GVK: claims, Namespace: "shop", Name: "c1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := render(report, text.Terminal{Width: text.DefaultWidth}, false, now)
+			if tc.forbidden {
+				got = strings.ReplaceAll(strings.TrimSpace(got), "\n", " ")
+			}
+			if diff := gocmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("why (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
