@@ -41,7 +41,10 @@ what was paused as its deletion is held back is not any more, and annotations an
 conditions go.
 
 It is for uninstalling, needs no operator, and reads all objects in the cluster in your
-name. Without --dry-run there must be no policies any more, and nothing that intercepts
+name. What Kausality withholds or refuses now is shown first: controllers carry it out
+once nothing is in their way. UpgradeAllowances and GeneratingPolicies stay.
+
+Without --dry-run there must be no policies any more, and nothing that intercepts
 requests, which is waited for.`
 
 const example = `  # What is left, and where?
@@ -91,20 +94,23 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 
 // run shows, asks and takes back.
 func (o *options) run(ctx context.Context, c *cluster.Cluster, streams genericiooptions.IOStreams) error {
-	if !o.dryRun {
-		if err := o.prepare(ctx, c, streams); err != nil {
-			return err
-		}
-	}
 	kinds, err := kindsServed(c.Discovery())
 	if kinds == nil && err != nil {
 		return err
 	}
-	r := &remover{client: c, held: o.held, dryRun: o.dryRun}
-	objects, removeErr := r.all(ctx, kinds)
-	report := &Report{DryRun: o.dryRun, Objects: objects}
+	r := &remover{client: c, held: o.held}
+	report, removeErr := r.lookAhead(ctx, c, kinds)
+	if !o.dryRun {
+		if err := o.prepare(ctx, c, streams, report); err != nil {
+			return err
+		}
+		report.DryRun = false
+		report.Objects, removeErr = r.all(ctx, kinds)
+	}
+	err = errors.Join(err, removeErr)
+	report.Incomplete = err != nil
 	writeErr := o.out.Write(streams.Out, "Removal", report, func(t text.Terminal) string { return render(report, t) })
-	if err := errors.Join(err, removeErr, writeErr); err != nil {
+	if err := errors.Join(err, writeErr); err != nil {
 		return fmt.Errorf("something may be left: %w", err)
 	}
 	if n := report.undecided(); n > 0 && !o.dryRun {
@@ -113,9 +119,15 @@ func (o *options) run(ctx context.Context, c *cluster.Cluster, streams genericio
 	return nil
 }
 
-// prepare sees to it that nobody puts back what is taken away.
-func (o *options) prepare(ctx context.Context, c *cluster.Cluster, streams genericiooptions.IOStreams) error {
+// prepare sees to it that nobody puts back what is taken away. report says what will follow.
+func (o *options) prepare(ctx context.Context, c *cluster.Cluster, streams genericiooptions.IOStreams, report *Report) error {
 	if !o.yes {
+		if _, err := io.WriteString(streams.ErrOut, text.Visible(renderAhead(report, text.Of(streams.ErrOut)))); err != nil {
+			return err
+		}
+		if report.told = true; report.Incomplete {
+			fmt.Fprintln(streams.ErrOut, "Not all objects could be read: there may be more.")
+		}
 		yes, err := confirm.Ask(streams, "Take back what Kausality has left on all objects of the cluster? --dry-run shows it.")
 		if err != nil || !yes {
 			return cmp.Or(err, errNotConfirmed)

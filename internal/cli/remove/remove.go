@@ -44,6 +44,8 @@ type remover struct {
 	held   string
 	// dryRun is for only looking.
 	dryRun bool
+	// waiting are the objects whose controllers are kept from something, where it only looks.
+	waiting []Waiting
 }
 
 // all looks at all objects of the kinds until there is nothing left, and returns what there was,
@@ -89,6 +91,9 @@ func (r *remover) each(ctx context.Context, k kind, tell func(Object)) error {
 				errs = append(errs, err)
 				return
 			}
+		}
+		if waits, ok := waitingOf(k, obj); ok && r.dryRun {
+			r.waiting = append(r.waiting, waits)
 		}
 		tell(Object{Group: k.gvk.Group, Kind: k.gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName(), Left: left})
 	})

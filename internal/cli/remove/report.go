@@ -45,6 +45,17 @@ type Report struct {
 	DryRun bool `json:"dryRun,omitempty"`
 	// Objects are those that something was left on.
 	Objects []Object `json:"objects,omitempty"`
+	// Incomplete says that not all could be read, or written.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// Waiting are the objects whose controllers Kausality kept from something, before anything was taken back.
+	Waiting []Waiting `json:"waiting,omitempty"`
+	// Staying are the objects of Kausality's own kinds that nobody deletes, as KIND/NAME.
+	Staying []string `json:"staying,omitempty"`
+	// Notes say what could not be told of that.
+	Notes []string `json:"notes,omitempty"`
+
+	// told is true where people were told already what follows, as they were asked.
+	told bool
 }
 
 // undecided returns the objects whose deletion is held back, and nobody says what is to become of
@@ -77,8 +88,15 @@ func merged(a, b Left) Left {
 
 // render says it to people.
 func render(r *Report, terminal text.Terminal) string {
-	if len(r.Objects) == 0 {
-		return "Nothing is left on any object.\n"
+	ahead := ""
+	if !r.told {
+		ahead = renderAhead(r, terminal)
+	}
+	switch {
+	case len(r.Objects) == 0 && r.Incomplete:
+		return "Nothing is left on the objects that could be read. Others may have something.\n" + ahead
+	case len(r.Objects) == 0:
+		return "Nothing is left on any object.\n" + ahead
 	}
 	var table text.Table
 	table.Header("OBJECT", "NAMESPACE", "WHAT")
@@ -89,7 +107,7 @@ func render(r *Report, terminal text.Terminal) string {
 	if r.DryRun {
 		said = fmt.Sprintf("Would be taken back from %d objects:\n", len(r.Objects))
 	}
-	return said + table.Render(terminal, "  ")
+	return said + table.Render(terminal, "  ") + ahead
 }
 
 // String says it in one line.

@@ -38,3 +38,13 @@ func ShowsBlocked(obj *unstructured.Unstructured) bool {
 	}
 	return Of(obj, v1alpha1.ConditionBlocked) != nil
 }
+
+// BlockedText returns what an object shows of the change of its children that waits, empty where it shows
+// none.
+func BlockedText(obj *unstructured.Unstructured) string {
+	if obj.GroupVersionKind().GroupKind() != Deployments {
+		return obj.GetAnnotations()[BlockedKey(obj)]
+	}
+	message, _ := Of(obj, v1alpha1.ConditionBlocked)["message"].(string)
+	return message
+}
