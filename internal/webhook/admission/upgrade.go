@@ -263,13 +263,11 @@ func (f *facts) standings() []v1alpha1.RequestVersion {
 func (f *facts) upgradeText() string {
 	out := make([]string, 0, len(f.upgrades))
 	for _, a := range f.upgrades {
-		out = append(out, upgrade.SaysNo(a.Name, a.whyNot()))
+		if f.concerns(a) {
+			out = append(out, upgrade.SaysNo(a.Name, a.whyNot()))
+		}
 	}
-	// One for other parents, or for something else that makes the request, agrees to nothing here.
-	var hint string
-	if !slices.ContainsFunc(f.upgrades, func(a upgradeAsked) bool { return len(a.answers) > 0 }) {
-		hint = f.newVersionText()
-	}
+	hint := f.newVersionText()
 	switch {
 	case len(out) == 0:
 		return hint
@@ -278,6 +276,22 @@ func (f *facts) upgradeText() string {
 	default:
 		return strings.Join(out, "; ") + ". " + hint
 	}
+}
+
+// concerns reports whether an UpgradeAllowance has to do with a request: it was asked about a version, or it
+// may have been meant for one. A request of nothing but what made the parent is no upgrade: what others say
+// of it helps nobody.
+func (f *facts) concerns(a upgradeAsked) bool {
+	return len(a.answers) > 0 || slices.ContainsFunc(f.versions, func(by upgrade.Version) bool {
+		switch upgrade.Standing(f.rememberedVersions(), f.Requester.Username, by).Standing {
+		case v1alpha1.StandingNew, v1alpha1.StandingMoving, v1alpha1.StandingFirst:
+			return a.selects || a.Has(by.About())
+		case v1alpha1.StandingUnknown:
+			return a.Has(by.About())
+		default:
+			return false
+		}
+	})
 }
 
 // whyNot says why an UpgradeAllowance does not let a request through.
@@ -296,10 +310,14 @@ func (a upgradeAsked) whyNot() string {
 	return strings.Join(slices.Compact(whys), ", and ")
 }
 
-// newVersionText tells of an upgrade that nobody has agreed to.
+// newVersionText tells of an upgrade that nobody has agreed to: an UpgradeAllowance for other parents, or for
+// something else that makes the request, agrees to nothing here.
 func (f *facts) newVersionText() string {
 	user := f.Requester.Username
 	for _, by := range f.versions {
+		if slices.ContainsFunc(f.upgrades, func(a upgradeAsked) bool { return a.selects && a.Has(by.About()) }) {
+			continue
+		}
 		if known, is := upgrade.Replaces(f.rememberedVersions(), user, by); is {
 			return upgrade.Agree(by, f.parentText(), upgrade.Text(known), fmt.Sprintf(
 				"an UpgradeAllowance with spec.serviceAccount %s%s, see kubectl explain upgradeallowance.spec", user, triggerText(by.About())))

@@ -424,6 +424,77 @@ func TestUpgradeOfARevision(t *testing.T) {
 		"if this is an upgrade, agree to it by an UpgradeAllowance with spec.serviceAccount "+deployer+" and spec.triggers [Composition]")
 }
 
+// TestDenialSaysWhatWouldHelp has a new revision told of beside an UpgradeAllowance of something else that
+// makes the request, and no such UpgradeAllowance where the request is none of an upgrade.
+func TestDenialSaysWhatWouldHelp(t *testing.T) {
+	with := func(triggers string) string {
+		return strings.Replace(replicaSetUpgrade, "spec:", "spec:\n  triggers: ["+triggers+"]", 1)
+	}
+	elsewhere := func(text string) string {
+		return strings.Replace(text, "spec:", "spec:\n  objectSelector: {matchLabels: {stage: canary}}", 1)
+	}
+	const (
+		no       = "UpgradeAllowance v2 does not let it through: "
+		hint     = "The request comes from CompositionRevision b1, and Deployment web was made by, or upgraded to, CompositionRevision a1: "
+		function = "xpkg.example.org/fn:v1"
+	)
+	revision := func(name string) upgrade.Version {
+		return upgrade.Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: name, Digest: name, Created: upgradeBegan}
+	}
+	for name, tt := range map[string]struct {
+		allowance string
+		revision  string
+		want      []string
+	}{
+		"one of Functions, that was asked": {with("Function"), "b1", []string{no + "the parent was upgraded to package " + function, hint}},
+		"one of other versions of Functions": {
+			strings.Replace(with("Function"), "spec:", "spec:\n  versions: ['*:v2']", 1), "b1", []string{no + "package " + function + " is none of its versions", hint},
+		},
+		"one of controllers":          {with("Controller"), "b1", []string{no + "the parent was upgraded to image controller:v1", hint}},
+		"one of both":                 {with("Composition, Function"), "b1", nil},
+		"one of other revisions":      {strings.Replace(with("Composition"), "spec:", "spec:\n  versions: [c1]", 1), "b1", []string{no + "CompositionRevision b1 is none of its versions"}},
+		"one of graphs":               {with("ResourceGraph"), "b1", []string{no + "it is about no version that makes the request. ", hint}},
+		"one of other parents":        {elsewhere(with("Composition")), "b1", []string{no + "it does not select Deployment web. ", hint}},
+		"one of graphs elsewhere":     {elsewhere(with("ResourceGraph")), "b1", []string{hint}},
+		"of graphs, no upgrade":       {with("ResourceGraph"), "a1", []string{}},
+		"of other parents, none":      {elsewhere(with("Composition")), "a1", []string{}},
+		"one of Functions, none":      {with("Function"), "a1", []string{no + "the parent was upgraded to package " + function}},
+		"nobody agreed":               {"", "b1", []string{hint}},
+		"nobody agreed, and none new": {"", "a1", []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var allowances []string
+			if tt.allowance != "" {
+				allowances = append(allowances, tt.allowance)
+			}
+			u := newUpgrading(t, deployment(3), allowances...).rememberingOld()
+			package1 := upgrade.Version{Trigger: v1alpha1.UpgradeOfFunction, Of: "fn", Image: function}
+			u.validator.Versions[v1alpha1.UpgradeOfFunction] = &graphs{package1}
+			u.validator.Versions[v1alpha1.UpgradeOfComposition] = &graphs{revision(tt.revision)}
+			status := &u.records["uid-web"].Status
+			for _, v := range []upgrade.Version{package1, revision("a1")} {
+				status.Versions = upgrade.Remember(status.Versions, *upgrade.MadeBy(deployer, v, upgradeBegan))
+			}
+			resp := u.validator.Handle(t.Context(), by(t, "old"))
+			if resp.Allowed != (tt.want == nil) {
+				t.Fatalf("allowed %t: %v", resp.Allowed, resp.Result)
+			}
+			if tt.want == nil {
+				return
+			}
+			told := upgrade.Told(resp.Result.Message)
+			for _, want := range tt.want {
+				if !strings.Contains(told, want) {
+					t.Errorf("%q does not say %q", told, want)
+				}
+			}
+			if got := strings.Count(told, no) + strings.Count(told, hint); got != len(tt.want) {
+				t.Errorf("%q says %d things, want %d", told, got, len(tt.want))
+			}
+		})
+	}
+}
+
 // TestLeavingIsNeverInTheWay has what cannot be remembered hold up nobody.
 func TestLeavingIsNeverInTheWay(t *testing.T) {
 	u := newUpgrading(t, revised("a1"))
