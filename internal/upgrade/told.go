@@ -58,3 +58,30 @@ func Told(message string) string {
 	told, _, _ := strings.Cut(message[begin:], details)
 	return told
 }
+
+// Withheld is what Kept says of a parent of which, or of what it reads, something is withheld.
+const Withheld = "something is withheld"
+
+// kept are the clauses by which a denial says that something else is in the way, which no upgrade passes, and
+// what that is.
+var kept = []struct {
+	clause *regexp.Regexp
+	why    string
+}{
+	{regexp.MustCompile(` is withheld(?: of |[.,]| and )|once what is withheld is approved`), Withheld},
+	{regexp.MustCompile(`as that was withheld and is gone`), "what was withheld is gone, and its controller has not heard of that"},
+	{regexp.MustCompile(`(?:adopted|would adopt) .*without a cause`), "a child was adopted without a cause"},
+	{regexp.MustCompile(`is being deleted and allows only`), "it is being deleted"},
+	{regexp.MustCompile(`does not name it in `), "it does not name the child"},
+}
+
+// Kept returns what the message of a denial says is in the way of any upgrade of the parent, empty where it
+// says nothing of that.
+func Kept(message string) string {
+	for _, k := range kept {
+		if k.clause.MatchString(message) {
+			return k.why
+		}
+	}
+	return ""
+}

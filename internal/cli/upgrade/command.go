@@ -73,7 +73,8 @@ const suggestLong = `Write the UpgradeAllowance that would have let through what
 lately, as AllowanceRecords of all namespaces tell.
 
 It is for a person to cut down before it is applied: what was refused for another reason than
-an upgrade is in it, too.`
+an upgrade may be in it, too. What no UpgradeAllowance lets through is not, as what waits for
+something that is withheld, and comments say so.`
 
 func suggestion(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
 	since := time.Hour

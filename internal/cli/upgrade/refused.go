@@ -25,6 +25,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // refusal is something that a user was refused.
@@ -89,30 +91,40 @@ type newVersions struct {
 	// left has the versions that no UpgradeAllowance lets through, with how often each was refused
 	// something.
 	left map[string]int64
+	// kept has what something else is in the way of, with how often it was refused.
+	kept map[keptBy]int64
+}
+
+// keptBy is a parent, and what is in the way of an upgrade of it.
+type keptBy struct {
+	parent v1alpha1.TargetReference
+	why    string
 }
 
 // newOf returns those refusals that an UpgradeAllowance could let through, and their versions. Refusals
 // that an earlier release recorded have no versions: for them, all triggers in the parent's record count.
+// Nor have those that something else is in the way of.
 func newOf(all []refusal) ([]refusal, newVersions) {
-	v := newVersions{left: map[string]int64{}}
+	v := newVersions{left: map[string]int64{}, kept: map[keptBy]int64{}}
 	newest := newestImage(all)
+	isKnown := slices.ContainsFunc(all, func(r refusal) bool { return slices.ContainsFunc(r.new(newest), isOfOthers) })
 	all = slices.DeleteFunc(all, func(r refusal) bool {
 		if len(r.Versions) == 0 {
+			if why := upgrade.Kept(r.Message); why != "" {
+				v.kept[keptBy{r.parent, why}] += max(r.Count, 1)
+				return true
+			}
 			v.triggers = append(v.triggers, r.triggers...)
 			return false
 		}
 		by := r.new(newest)
+		if isKnown {
+			by = slices.DeleteFunc(by, isUnknown)
+		}
 		if len(by) == 0 {
 			v.left[namesOf(r.Versions)] += max(r.Count, 1)
 		}
-		for _, b := range by {
-			v.triggers = append(v.triggers, b.Trigger)
-			if b.Version != "" {
-				v.names = append(v.names, b.Version)
-			} else {
-				v.unknown = true
-			}
-		}
+		v.add(by)
 		return len(by) == 0
 	})
 	slices.Sort(v.triggers)
@@ -122,6 +134,27 @@ func newOf(all []refusal) ([]refusal, newVersions) {
 		v.triggers = []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
 	}
 	return all, v
+}
+
+// isUnknown reports whether nothing tells a version. Of a controller without a Pod none can be told: an
+// UpgradeAllowance that is about it as well is not enforced.
+func isUnknown(by v1alpha1.RequestVersion) bool { return by.Version == "" }
+
+// isOfOthers reports whether a version is known, and of something else than the controller.
+func isOfOthers(by v1alpha1.RequestVersion) bool {
+	return by.Trigger != v1alpha1.UpgradeOfController && !isUnknown(by)
+}
+
+// add has a suggestion be for versions.
+func (v *newVersions) add(all []v1alpha1.RequestVersion) {
+	for _, by := range all {
+		v.triggers = append(v.triggers, by.Trigger)
+		if isUnknown(by) {
+			v.unknown = true
+		} else {
+			v.names = append(v.names, by.Version)
+		}
+	}
 }
 
 func namesOf(versions []v1alpha1.RequestVersion) string {
@@ -151,7 +184,18 @@ func (v newVersions) writeTo(spec *v1alpha1.UpgradeAllowanceSpec) {
 
 // notes say what is left out.
 func (v newVersions) notes() (out []string) {
+	for by, count := range v.kept {
+		do := ""
+		if by.why == upgrade.Withheld {
+			do = "approve it or take it back, "
+		}
+		out = append(out, fmt.Sprintf("what was refused %d times for %s, as %s, which no UpgradeAllowance lets through: %ssee %s",
+			count, phrase.Target(by.parent), by.why, do, phrase.Command("why", by.parent)))
+	}
 	for name, count := range v.left {
+		if name == "" {
+			name = "a version that is not known"
+		}
 		out = append(out, fmt.Sprintf("what %s was refused %d times: the parents were made by it, or another version has replaced it", name, count))
 	}
 	slices.Sort(out)

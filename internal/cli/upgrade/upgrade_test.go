@@ -321,6 +321,14 @@ func TestSuggestForVersions(t *testing.T) {
 	}
 	controller := []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
 	composition := []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfComposition}
+	withheld := func(path string) v1alpha1.HistoryEntry {
+		e := denied(path)
+		e.Message = "changing " + path + " of ReplicaSet web-1 is not allowed by its parent Deployment web (Steady, AllowancePolicy deployment), which allows " +
+			"nothing while the change of spec.paused by mallory is withheld. Nobody may initiate changes of Deployment web."
+		return e
+	}
+	const isWithheld = "what was refused 2 times for Deployment/web, as something is withheld, which no UpgradeAllowance lets through: " +
+		"approve it or take it back, see kubectl kausality why -n shop deployment/web"
 	tests := map[string]struct {
 		history  []v1alpha1.HistoryEntry
 		triggers []v1alpha1.UpgradeTrigger
@@ -357,6 +365,24 @@ func TestSuggestForVersions(t *testing.T) {
 			history:  []v1alpha1.HistoryEntry{denied("spec.new", by("", 0, v1alpha1.StandingUnknown), of(v1alpha1.UpgradeOfResourceGraph, "", v1alpha1.StandingUnknown))},
 			triggers: controller, declared: true, paths: []string{"spec.new"},
 		},
+		"of what waits for something that is withheld, too": {
+			history: []v1alpha1.HistoryEntry{
+				withheld("spec.size"), denied("spec.new", of(v1alpha1.UpgradeOfComposition, "db-b", v1alpha1.StandingNew)), withheld(v1alpha1.MutationDeleteObject),
+			},
+			triggers: composition, versions: []string{"db-b"}, paths: []string{"spec.new"}, notes: []string{isWithheld},
+		},
+		"of a controller without a Pod, and of a revision": {
+			history: []v1alpha1.HistoryEntry{
+				denied("spec.new", by("", 0, v1alpha1.StandingUnknown), of(v1alpha1.UpgradeOfComposition, "db-b", v1alpha1.StandingNew)),
+				denied("spec.first", by("", 0, v1alpha1.StandingUnknown), of(v1alpha1.UpgradeOfComposition, "db-b", v1alpha1.StandingFirst)),
+				denied("spec.old", by("", 0, v1alpha1.StandingUnknown), of(v1alpha1.UpgradeOfComposition, "db-a", v1alpha1.StandingSame)),
+				denied("spec.none", by("", 0, v1alpha1.StandingUnknown)),
+			},
+			triggers: composition, versions: []string{"db-b"}, paths: []string{"spec.first", "spec.new"}, notes: []string{
+				"what a version that is not known was refused 1 times: the parents were made by it, or another version has replaced it",
+				"what db-a was refused 1 times: the parents were made by it, or another version has replaced it",
+			},
+		},
 		"of an earlier release": {history: []v1alpha1.HistoryEntry{denied("spec.new")}, triggers: controller, paths: []string{"spec.new"}},
 	}
 	for name, tt := range tests {
@@ -386,6 +412,10 @@ func TestSuggestForVersions(t *testing.T) {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
+	}
+	only := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{withheld("spec.size"), withheld(v1alpha1.MutationDeleteObject)}})
+	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{only}, policies(t), user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), isWithheld) {
+		t.Errorf("of what waits for something that is withheld: %v", err)
 	}
 	old := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denied("spec.old", by("web:v1", time.Hour, v1alpha1.StandingSame))}})
 	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{old}, policies(t), user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), "what web:v1 was refused 1 times") {

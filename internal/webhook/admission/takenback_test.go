@@ -21,6 +21,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/internal/upgrade"
 )
 
 const healingPolicy = `
@@ -66,8 +68,8 @@ func TestTakenBack(t *testing.T) {
 		"seen withheld": func(t *testing.T, w *world, v *Validator, evil *unstructured.Unstructured) {
 			t.Helper()
 			w.cached[key("ReplicaSet", "web-1")], w.live[key("ReplicaSet", "web-1")] = evil, evil
-			if resp := v.Handle(t.Context(), asking(t, controller, nil, nil, podOf("evil"))); resp.Allowed {
-				t.Fatal("made of what is withheld")
+			if resp := v.Handle(t.Context(), asking(t, controller, nil, nil, podOf("evil"))); resp.Allowed || upgrade.Kept(resp.Result.Message) != upgrade.Withheld {
+				t.Fatalf("made of what is withheld: %+v", resp.Result)
 			}
 		},
 	} {
@@ -83,7 +85,7 @@ func TestTakenBack(t *testing.T) {
 			now := set("good", 4)
 			w.cached[key("ReplicaSet", "web-1")], w.live[key("ReplicaSet", "web-1")] = now, now
 			resp = validator.Handle(t.Context(), asking(t, controller, nil, nil, podOf("evil")))
-			if resp.Allowed || !strings.Contains(resp.Result.Message, "spec.template.spec.containers[0].image") || !strings.Contains(resp.Result.Message, "once it has heard") {
+			if resp.Allowed || !strings.Contains(resp.Result.Message, "spec.template.spec.containers[0].image") || !strings.Contains(resp.Result.Message, "once it has heard") || upgrade.Kept(resp.Result.Message) == "" {
 				t.Errorf("made of what was taken back: %+v", resp.Result)
 			}
 			if resp := validator.Handle(t.Context(), asking(t, controller, nil, nil, podOf("good"))); !resp.Allowed {

@@ -30,12 +30,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/eventrecorder"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -490,6 +494,39 @@ func TestDenialSaysWhatWouldHelp(t *testing.T) {
 			}
 			if got := strings.Count(told, no) + strings.Count(told, hint); got != len(tt.want) {
 				t.Errorf("%q says %d things, want %d", told, got, len(tt.want))
+			}
+		})
+	}
+}
+
+// TestDenialSaysWhatIsInTheWayOfUpgrades has whoever reads a denial find out that no upgrade passes, and why.
+func TestDenialSaysWhatIsInTheWayOfUpgrades(t *testing.T) {
+	parent := func(change func(*decision.Parent)) *facts {
+		f := &facts{Input: decision.Input{ParentState: decision.ParentFound, Parent: decision.Parent{Name: "web", UID: "uid-web"}}}
+		change(&f.Parent)
+		return f
+	}
+	kept := ledger.Ledger{{Allowance: held("spec.replicas", "3")}}
+	for name, tt := range map[string]struct {
+		f    *facts
+		v    decision.Verdict
+		want string
+	}{
+		"nothing is":                   {f: parent(func(*decision.Parent) {})},
+		"it does not name the child":   {f: parent(func(p *decision.Parent) { p.OneSided = true }), want: "it does not name the child"},
+		"it is being deleted":          {f: parent(func(p *decision.Parent) { p.Deleting = true }), want: "it is being deleted"},
+		"another child was adopted":    {f: parent(func(p *decision.Parent) { p.Surplus = []string{"web-2"} }), want: "a child was adopted without a cause"},
+		"this child was adopted":       {f: parent(func(p *decision.Parent) { p.Strays = sets.New("") }), want: "a child was adopted without a cause"},
+		"something is withheld":        {f: parent(func(*decision.Parent) {}), v: decision.Verdict{Withheld: kept}, want: upgrade.Withheld},
+		"several changes are withheld": {f: parent(func(*decision.Parent) {}), v: decision.Verdict{Withheld: append(kept, kept...)}, want: upgrade.Withheld},
+		"what was withheld is gone": {
+			f: parent(func(*decision.Parent) {}), v: decision.Verdict{TakenBack: []change.Path{change.MustParsePath("spec.size")}},
+			want: "what was withheld is gone, and its controller has not heard of that",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := upgrade.Kept("Its parent, which " + tt.f.allowing(tt.v) + ". " + "Nobody may."); got != tt.want {
+				t.Errorf("of %q: %q, want %q", tt.f.allowing(tt.v), got, tt.want)
 			}
 		})
 	}
