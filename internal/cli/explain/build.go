@@ -32,6 +32,9 @@ import (
 
 // build explains what was read.
 func build(s *sight) *Report {
+	if s.untold {
+		return buildUntold(s)
+	}
 	obj := s.obj.obj
 	self := holderOf(s.obj, s.chain, s.policies)
 	self.you = s.you
@@ -47,9 +50,10 @@ func build(s *sight) *Report {
 			Upgrades:   upgradesOf(s),
 			Initiators: names(self.Policies),
 		},
-		Generated: generated(obj),
-		Gate:      gateOf(s),
-		Notes:     s.notes,
+		Generated:    generated(obj),
+		Gate:         gateOf(s),
+		ParentUntold: s.parentUntold,
+		Notes:        s.notes,
 	}
 	if len(self.Policies) > 0 {
 		report.Progress = self.progress()
@@ -63,6 +67,31 @@ func build(s *sight) *Report {
 	}
 	if s.you != nil {
 		report.You = you(s)
+	}
+	return report
+}
+
+// buildUntold explains what the object itself says to who may not read the policies.
+func buildUntold(s *sight) *Report {
+	obj := s.obj.obj
+	self := holderOf(s.obj, nil, s.policies)
+	report := &Report{
+		Object:     record.TargetOf(obj),
+		Phase:      self.Phase(),
+		Generation: obj.GetGeneration(),
+		AsParent: Parent{
+			Policies: []Policy{}, Rules: []Rule{}, Initiators: []string{}, Bounds: []Bound{},
+			Obstacles: slices.Concat(self.withheld(self.Ledger.Without(func(e ledger.Entry) bool { return !e.IsWithheld() }), nil), self.obstacles(nil), blockedBelow(s.below)),
+		},
+		Generated:      generated(obj),
+		Gate:           gateOf(s),
+		PoliciesUntold: true,
+		Notes:          s.notes,
+	}
+	for _, e := range self.Ledger {
+		if !e.IsWithheld() {
+			report.AsParent.Bounds = append(report.AsParent.Bounds, Bound{Kind: e.Kind, Permissions: []Permission{self.permission(e)}})
+		}
 	}
 	return report
 }

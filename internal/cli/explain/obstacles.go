@@ -26,6 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -34,19 +35,8 @@ import (
 // obstacles returns what keeps a holder from allowing more. above are who may
 // initiate above it.
 func (h *holder) obstacles(above []string) []Obstacle {
-	out := []Obstacle{}
-	since := h.firstSeen()
+	out := h.withheld(decision.Marked(h.Ledger, h.Policies), above)
 	ref := record.TargetOf(h.obj)
-	for _, e := range decision.Marked(h.Ledger, h.Policies) {
-		out = append(out, Obstacle{
-			What:  "Withheld",
-			Since: since[e.ID()],
-			Message: fmt.Sprintf("the change of %s by %s: it stands, but nothing follows from it, and no allowance counts meanwhile",
-				e.Mutation, phrase.Author(e.Initiator)),
-			Command: phrase.Command("approve", ref, decision.Approvals([]v1alpha1.Allowance{e.Allowance})...),
-			By:      decision.Approvers(h.Policies, above, e.Mutation),
-		})
-	}
 	if h.OneSided {
 		out = append(out, Obstacle{What: "OneSided", Message: fmt.Sprintf(
 			"it does not name the child in %s: it bounds it, and nothing that it allows counts", lineage.ResourceRefPath)})
@@ -59,8 +49,25 @@ func (h *holder) obstacles(above []string) []Obstacle {
 	}
 	for _, p := range h.Policies {
 		if stored := h.compiled.Objects[p.Name]; stored != nil {
-			out = append(out, conditions(stored)...)
+			out = append(out, wrongWith(stored)...)
 		}
+	}
+	return out
+}
+
+// withheld returns the changes of a holder from which nothing follows.
+func (h *holder) withheld(marks ledger.Ledger, above []string) []Obstacle {
+	out := []Obstacle{}
+	since := h.firstSeen()
+	for _, e := range marks {
+		out = append(out, Obstacle{
+			What:  "Withheld",
+			Since: since[e.ID()],
+			Message: fmt.Sprintf("the change of %s by %s: it stands, but nothing follows from it, and no allowance counts meanwhile",
+				e.Mutation, phrase.Author(e.Initiator)),
+			Command: phrase.Command("approve", record.TargetOf(h.obj), decision.Approvals([]v1alpha1.Allowance{e.Allowance})...),
+			By:      decision.Approvers(h.Policies, above, e.Mutation),
+		})
 	}
 	return out
 }
@@ -79,7 +86,11 @@ func (h *holder) firstSeen() map[string]*metav1.Time {
 func recorded(status *v1alpha1.AllowanceRecordStatus, ref v1alpha1.TargetReference) []Obstacle {
 	var out []Obstacle
 	if b := status.Blocked; b != nil {
-		out = append(out, Obstacle{What: "Blocked", Since: &b.Since, Message: b.Message, Command: phrase.Command("why", ref)})
+		o := Obstacle{What: "Blocked", Message: b.Message, Command: phrase.Command("why", ref)}
+		if !b.Since.IsZero() {
+			o.Since = &b.Since
+		}
+		out = append(out, o)
 	}
 	if c := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOverdue); c != nil && c.Status == metav1.ConditionTrue {
 		out = append(out, Obstacle{What: c.Type, Since: &c.LastTransitionTime, Message: c.Message})
@@ -121,8 +132,8 @@ const blockedBelowIt = "BlockedBelow"
 // good are the conditions of a policy that should be true; all others should not.
 var good = []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionEnforced}
 
-// conditions returns what is wrong with a policy.
-func conditions(p *v1alpha1.AllowancePolicy) []Obstacle {
+// wrongWith returns what is wrong with a policy.
+func wrongWith(p *v1alpha1.AllowancePolicy) []Obstacle {
 	var out []Obstacle
 	for _, c := range p.Status.Conditions {
 		want := metav1.ConditionFalse

@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -42,6 +43,8 @@ type sight struct {
 	parent   *standing
 	ref      lineage.Ref
 	policies cluster.Policies
+	// untold is true where the policies may not be read, and parentUntold where the parent may not.
+	untold, parentUntold bool
 	// upgrades are all UpgradeAllowances.
 	upgrades []cluster.Upgrade
 	// below are the records of what lives below the object.
@@ -68,13 +71,19 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 		return nil, fmt.Errorf("reading %s: %w", target, err)
 	}
 	s := &sight{obj: standing{obj: obj}}
-	if s.policies, err = c.Policies(ctx); err != nil {
+	if s.policies, err = c.Policies(ctx); apierrors.IsForbidden(err) {
+		s.untold = true
+		s.notes = append(s.notes, fmt.Sprintf("Which policies are for it, and what they allow to whom, cannot be told: %v", err))
+	} else if err != nil {
 		return nil, err
 	}
 	s.obj.rec = s.recordOf(ctx, c, obj)
-	s.chain, s.notes = c.Ancestry(ctx, s.policies, obj, s.notes)
-	if err := s.readParent(ctx, c); err != nil {
-		return nil, err
+	// Without policies nothing depends on what is above it.
+	if !s.untold {
+		s.chain, s.notes = c.Ancestry(ctx, s.policies, obj, s.notes)
+		if err := s.readParent(ctx, c); err != nil {
+			return nil, err
+		}
 	}
 	s.noteOthers(ctx, c)
 	around, err := c.Around(ctx, s.policies, target, obj)
@@ -99,9 +108,13 @@ func (s *sight) recordOf(ctx context.Context, c *cluster.Cluster, obj *unstructu
 	target := cluster.Target{GVK: obj.GroupVersionKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	records, err := c.RecordsOf(ctx, target)
 	if err != nil {
-		s.notes = append(s.notes, fmt.Sprintf("Pending grants, and what is consumed or blocked, cannot be told: %v", err))
-		// What the ledger has is taken for open.
-		return &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(obj), LedgerKnown: true}}
+		s.notes = append(s.notes, fmt.Sprintf("Pending grants, what is consumed, and what is blocked but not shown by the object, cannot be told: %v", err))
+		// What the ledger has is taken for open, and what the object shows of a refusal for all there is of it.
+		rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(obj), LedgerKnown: true}}
+		if text := conditions.BlockedText(obj); text != "" {
+			rec.Status.Blocked = &v1alpha1.Blocked{Message: text}
+		}
+		return rec
 	}
 	for i := range records {
 		if records[i].Spec.TargetRef.UID == obj.GetUID() {
@@ -121,6 +134,9 @@ func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 	switch {
 	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
 		return nil
+	case apierrors.IsForbidden(err):
+		s.parent, s.parentUntold = nil, true
+		s.notes = append(s.notes, fmt.Sprintf("What holds for it as a child of %s cannot be told: %v", phrase.Object(s.ref.GVK.Kind, s.ref.Name), err))
 	case err != nil:
 		return fmt.Errorf("reading the parent %s: %w", phrase.Object(s.ref.GVK.Kind, s.ref.Name), err)
 	case s.ref.Names(obj):

@@ -23,6 +23,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -39,6 +40,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/lineage"
 )
 
@@ -66,6 +68,27 @@ func TestReadOfAClaim(t *testing.T) {
 	claim.SetNamespace("shop")
 	claim.SetName("c1")
 	claim.SetUID("c1")
+	claim.SetAnnotations(map[string]string{
+		"kausality.io/allowances": `[{"relation":"Withheld","mutation":"spec.size","initiator":"mallory"},` +
+			`{"apiGroup":"example.org","kind":"Composite","relation":"ControllerChild","mutation":"spec.zone","initiator":"alice"}]`,
+		"kausality.io/Blocked": "Update of Composite x1 was denied: something is withheld.",
+	})
+	const shown = `Claim/c1 in namespace shop, Steady
+
+POLICIES FOR IT
+  You may not read them: what follows is what the object itself says.
+
+WHAT ITS LEDGER HAS
+  KIND        ALLOWS                          BECAUSE
+  Composite   change spec.zone of Composite   alice
+
+WHY NOT MORE
+  Withheld   the change of spec.size by mallory: it stands, but nothing follows from it, and no
+             allowance counts meanwhile
+             kubectl kausality approve -n shop claim.example.org/c1 --path 'spec.size'
+  Blocked    Update of Composite x1 was denied: something is withheld.
+             kubectl kausality why -n shop claim.example.org/c1
+`
 	composite := &v1alpha1.AllowanceRecord{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kausality-system", Name: "x1"},
 		Spec:       v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{Group: claims.Group, Version: claims.Version, Kind: "Composite", Name: "x1", UID: "x1"}},
@@ -77,6 +100,8 @@ func TestReadOfAClaim(t *testing.T) {
 		below []Obstacle
 		// notes has what each note contains.
 		notes []string
+		// page is what is shown above these, empty where that does not matter.
+		page string
 	}{
 		"all may be read": {
 			may: func(client.ObjectList, string) bool { return true },
@@ -88,6 +113,18 @@ func TestReadOfAClaim(t *testing.T) {
 		"only the namespace may be read": {
 			may:   func(list client.ObjectList, namespace string) bool { return !isRecords(list) || namespace != "" },
 			notes: []string{"What is blocked below it, and is cluster-scoped or in another namespace, cannot be told: "},
+		},
+		"neither policies nor records may be read": {
+			may: func(list client.ObjectList, _ string) bool {
+				_, is := list.(*v1alpha1.AllowancePolicyList)
+				return !is && !isRecords(list)
+			},
+			page: shown,
+			notes: []string{
+				"Which policies are for it, and what they allow to whom, cannot be told: ",
+				"Pending grants, what is consumed, and what is blocked but not shown by the object, cannot be told: ",
+				"What is blocked below it cannot be told: ",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +147,13 @@ func TestReadOfAClaim(t *testing.T) {
 			if diff := gocmp.Diff(tc.below, blockedBelow(seen.below)); diff != "" {
 				t.Errorf("what is blocked below it (-want +got):\n%s", diff)
 			}
+			if tc.page != "" {
+				report := build(seen)
+				report.Notes = nil
+				if diff := gocmp.Diff(tc.page, render(report, text.Terminal{Width: text.DefaultWidth}, now)); diff != "" {
+					t.Errorf("explain (-want +got):\n%s", diff)
+				}
+			}
 			if len(seen.notes) != len(tc.notes) {
 				t.Fatalf("notes %q, want %q", seen.notes, tc.notes)
 			}
@@ -125,4 +169,35 @@ func TestReadOfAClaim(t *testing.T) {
 func isRecords(list client.ObjectList) bool {
 	_, is := list.(*v1alpha1.AllowanceRecordList)
 	return is
+}
+
+// TestReadOfAHiddenParent reads what there is of an object whose parent may not be read.
+func TestReadOfAHiddenParent(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "rs", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "web", Controller: new(true),
+	}}}}
+	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{appsv1.SchemeGroupVersion})
+	mapper.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), apimeta.RESTScopeNamespace)
+	c := cluster.New(fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(rs).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if obj.GetObjectKind().GroupVersionKind().Kind == "Deployment" {
+				return apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, key.Name, errors.New("no"))
+			}
+			return c.Get(ctx, key, obj, opts...)
+		},
+	}).Build(), "shop", nil)
+	seen, err := read(t.Context(), c, cluster.Target{GVK: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), Namespace: "shop", Name: "rs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := render(build(seen), text.Terminal{Width: text.DefaultWidth}, now)
+	if !strings.Contains(page, "You may not read its parent.") || !strings.Contains(page, "What holds for it as a child of Deployment/web cannot be told: ") {
+		t.Errorf("it does not say what it could not read:\n%s", page)
+	}
 }

@@ -28,6 +28,9 @@ import (
 
 const indent = "  "
 
+// itself is the title of what holds for an object as a child.
+const itself = "ITSELF, AS A CHILD"
+
 // page is what a report is rendered on.
 type page struct {
 	out      strings.Builder
@@ -39,11 +42,15 @@ type page struct {
 func render(r *Report, t text.Terminal, now time.Time) string {
 	p := &page{terminal: t, now: now}
 	p.heading(r)
-	p.policies(r)
-	p.children(r)
-	p.rules(r.AsParent.Rules)
-	p.upgrades(r.AsParent.Upgrades)
-	p.itself(r)
+	if r.PoliciesUntold {
+		p.untold(r)
+	} else {
+		p.policies(r)
+		p.children(r)
+		p.rules(r.AsParent.Rules)
+		p.upgrades(r.AsParent.Upgrades)
+		p.itself(r)
+	}
 	p.gate(r.Gate)
 	p.obstacles("WHY NOT MORE", r.AsParent.Obstacles)
 	if r.AsChild != nil {
@@ -53,6 +60,25 @@ func render(r *Report, t text.Terminal, now time.Time) string {
 		p.put("\n" + t.Wrap("", note))
 	}
 	return p.out.String()
+}
+
+// untold shows what the object itself says, where the policies may not be read.
+func (p *page) untold(r *Report) {
+	p.section("POLICIES FOR IT")
+	p.put(p.terminal.Wrap(indent, "You may not read them: what follows is what the object itself says."))
+	if len(r.AsParent.Bounds) > 0 {
+		p.section("WHAT ITS LEDGER HAS")
+		var table text.Table
+		table.Header("KIND", "ALLOWS", "BECAUSE")
+		for _, b := range r.AsParent.Bounds {
+			addBound(&table, b)
+		}
+		p.put(table.Render(p.terminal, indent))
+	}
+	if r.Generated != nil {
+		p.section(itself)
+		p.put(p.terminal.Wrap(indent, r.Generated.text(r.Object)))
+	}
 }
 
 func (p *page) heading(r *Report) {
@@ -174,11 +200,15 @@ func (p *page) upgrades(upgrades []Upgrade) {
 
 // itself says what may be done to the object as a child.
 func (p *page) itself(r *Report) {
-	p.section("ITSELF, AS A CHILD")
+	p.section(itself)
 	if r.Generated != nil {
 		p.put(p.terminal.Wrap(indent, r.Generated.text(r.Object)))
 	}
 	c := r.AsChild
+	if r.ParentUntold {
+		p.put(p.terminal.Wrap(indent, "You may not read its parent."))
+		return
+	}
 	if c == nil {
 		text := "It has no parent: whoever RBAC lets may change it."
 		if len(r.AsParent.Initiators) > 0 {

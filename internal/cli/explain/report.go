@@ -41,6 +41,10 @@ type Report struct {
 	Gate *Gate `json:"gate,omitempty"`
 	// You are who asks, and what you may do.
 	You *You `json:"you,omitempty"`
+	// PoliciesUntold is true where the policies may not be read: of what they say nothing is here then.
+	PoliciesUntold bool `json:"policiesUntold,omitempty"`
+	// ParentUntold is true where the parent may not be read.
+	ParentUntold bool `json:"parentUntold,omitempty"`
 	// Notes say what could not be read.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -49,6 +49,8 @@ type sight struct {
 	// others are existing objects of the listed kinds that are not below the object: an ancestor, or the
 	// object itself, may be of the kind of a child.
 	others []other
+	// unread is true where the records could not be read.
+	unread bool
 	notes  []string
 }
 
@@ -66,8 +68,9 @@ func build(s *sight) (*Report, error) {
 			Group: s.target.GVK.Group, Version: s.target.GVK.Version, Kind: s.target.GVK.Kind,
 			Namespace: s.target.Namespace, Name: s.target.Name, UID: s.uid,
 		},
-		Gone:  s.gone,
-		Notes: s.notes,
+		Gone:   s.gone,
+		Unread: s.unread,
+		Notes:  s.notes,
 	}
 	if s.gone {
 		s.identify(report)

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -70,7 +71,11 @@ func readCauses(ctx context.Context, c *cluster.Cluster, target cluster.Target, 
 	s := &sight{target: target, gone: obj == nil}
 	policies, unread := c.Policies(ctx)
 	around, err := c.Around(ctx, policies, target, obj)
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err) && !s.gone:
+		s.unread = true
+		s.notes = append(s.notes, fmt.Sprintf("What caused it, but for what its ledger says, cannot be told: %v", err))
+	case err != nil:
 		return nil, err
 	}
 	if around.Elsewhere != nil {
@@ -86,6 +91,9 @@ func readCauses(ctx context.Context, c *cluster.Cluster, target cluster.Target, 
 	if unread != nil {
 		s.notes = append(s.notes, fmt.Sprintf("Which objects below exist cannot be told: %v", unread))
 		return s, nil
+	}
+	if s.unread {
+		return s, nil // What is below needs the records, to be told of.
 	}
 	s.parent = c.ParentUID(ctx, policies, obj)
 	s.listBelow(ctx, c, policies, obj)

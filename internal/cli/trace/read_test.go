@@ -17,15 +17,21 @@ limitations under the License.
 package trace
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -124,5 +130,42 @@ alice, 0s ago
 				}
 			})
 		}
+	}
+}
+
+// TestTraceWithoutRecords tells what the ledger of an object says to who may read nothing else.
+func TestTraceWithoutRecords(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ ledger, want string }{
+		"with a ledger": {
+			`[{"kind":"Tree","relation":"ControllerChild","mutation":"spec.size","initiator":"alice","generation":2,"trace":[{"kind":"Tree","name":"t1","generation":2,"field":"spec.size"}]}]`,
+			"\nalice\n└── Tree/t1  spec.size, generation 2, active\n",
+		},
+		"without one": {"[]", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t1 := tree("t1", "")
+			t1.SetAnnotations(map[string]string{"kausality.io/allowances": tc.ledger})
+			c := &cluster.Cluster{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(t1).WithInterceptorFuncs(interceptor.Funcs{
+				List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "anything"}, "", errors.New("no"))
+				},
+			}).Build()}
+			s, err := read(t.Context(), c, target("apps", "Tree", "t1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := build(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "Tree/t1 in namespace shop\n" + tc.want + "\nWhat caused it, but for what its ledger says, cannot be told:"
+			if got := render(report, text.Terminal{Width: text.DefaultWidth}, false, now); !strings.HasPrefix(got, want) {
+				t.Errorf("trace (-want +got):\n%s", cmp.Diff(want, got))
+			}
+		})
 	}
 }

@@ -50,7 +50,7 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	for _, c := range r.Causes {
 		out.WriteString("\n" + d.cause(c))
 	}
-	if len(r.Causes) == 0 && r.Deletion == nil && r.Origin == nil {
+	if len(r.Causes) == 0 && r.Deletion == nil && r.Origin == nil && !r.Unread {
 		out.WriteString("\n" + t.Wrap("", "No ledger and no AllowanceRecord tells what caused it: it may be older than the policies, "+
 			"or no policy is for what owns it ("+phrase.Command("explain", r.Object)+")."))
 	}

@@ -40,6 +40,8 @@ type Report struct {
 	Made []Made `json:"made,omitempty"`
 	// Unexplained are objects below this one that no chain is known of.
 	Unexplained []Child `json:"unexplained,omitempty"`
+	// Unread is true where the records could not be read.
+	Unread bool `json:"recordsUnread,omitempty"`
 	// Notes say what could not be read, or is left out.
 	Notes []string `json:"notes,omitempty"`
 }

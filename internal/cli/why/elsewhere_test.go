@@ -62,6 +62,28 @@ func TestWhyOfAClaim(t *testing.T) {
 	claim.SetNamespace("shop")
 	claim.SetName("c1")
 	claim.SetUID("c1")
+	claim.SetAnnotations(map[string]string{
+		"kausality.io/allowances": `[{"relation":"Withheld","mutation":"spec.size","initiator":"mallory"}]`,
+		"kausality.io/Blocked":    "Update of Composite x1 was denied: something is withheld.",
+	})
+	// No policy is for claims, so that what is left in the ledger says nothing: but where that cannot be told.
+	const shown = `Withheld  Claim/c1
+  changed    spec.size
+  by         mallory
+  effect     the change stands; nothing follows from it until it is approved, changed again or taken
+             back
+  approval   by whoever the policies name
+  command    kubectl kausality approve -n shop claim.example.org/c1 --path 'spec.size'
+
+Blocked
+  refused   Update of Composite x1 was denied: something is withheld.
+
+What was refused, but for what the object itself shows, cannot be told: reading the AllowanceRecords
+in namespace shop: allowancerecords.kausality.io is forbidden: no
+
+What would have allowed it cannot be told: reading the AllowancePolicies:
+allowancerecords.kausality.io is forbidden: no
+`
 	refused := denial(34*time.Second, "Update", "c1", "spec.size")
 	refused.Kind = claims.Kind
 	composite := func(name string, parent types.UID) client.Object {
@@ -77,9 +99,11 @@ func TestWhyOfAClaim(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		forbidden bool
-		want      string
+		// forbidden are the lists in all namespaces of records, and nothing the lists of records and policies.
+		forbidden, nothing bool
+		want               string
 	}{
+		"neither policies nor records may be read": {nothing: true, want: shown},
 		"all may be read": {want: `Below it  Composite/x1
   refused   update of Claim/c1, 34s ago, still waiting
   command   kubectl kausality why composite.example.org/x1
@@ -91,7 +115,9 @@ func TestWhyOfAClaim(t *testing.T) {
 			c := cluster.New(fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).
 				WithObjects(claim, composite("x1", "c1"), composite("stranger", "c2")).WithInterceptorFuncs(interceptor.Funcs{
 				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-					if _, ok := list.(*v1alpha1.AllowanceRecordList); ok && tc.forbidden && (&client.ListOptions{}).ApplyOptions(opts).Namespace == "" {
+					_, policies := list.(*v1alpha1.AllowancePolicyList)
+					_, ok := list.(*v1alpha1.AllowanceRecordList)
+					if tc.nothing && (ok || policies) || ok && tc.forbidden && (&client.ListOptions{}).ApplyOptions(opts).Namespace == "" {
 						return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("allowancerecords").GroupResource(), "", errors.New("no"))
 					}
 					return c.List(ctx, list, opts...)

@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
@@ -69,6 +70,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 		report.show(seen.obj, records, policies)
 	}
 	report.addBelow(records, subject, seen.obj)
+	report.Blocked = seen.blocked
 	report.Notes = append(report.Notes, seen.notes...)
 	if unread != nil {
 		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", unread))
@@ -95,6 +97,11 @@ func readRecords(
 		return all, all, err
 	}
 	around, err := c.Around(ctx, policies, *subject, seen.obj)
+	if apierrors.IsForbidden(err) && seen.obj != nil {
+		seen.notes = append(seen.notes, fmt.Sprintf("What was refused, but for what the object itself shows, cannot be told: %v", err))
+		seen.blocked = conditions.BlockedText(seen.obj)
+		return nil, nil, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,6 +128,8 @@ type seen struct {
 	// missing says that it does not exist, or that the namespace does not. It may have been
 	// refused its creation, or be deleted since: that is for the records to say.
 	missing error
+	// blocked is what it shows of a refusal, where no record can be read.
+	blocked string
 	// notes say what else is in the way.
 	notes []string
 }
@@ -172,7 +181,7 @@ func (r *Report) show(obj *unstructured.Unstructured, records []v1alpha1.Allowan
 
 // isEmpty reports whether the report tells of nothing.
 func (r *Report) isEmpty() bool {
-	return len(r.Refusals)+len(r.Withheld)+len(r.Below)+len(r.Generating) == 0
+	return r.Blocked == "" && len(r.Refusals)+len(r.Withheld)+len(r.Below)+len(r.Generating) == 0
 }
 
 // collect finds what the records tell about the subject, or about everything.
@@ -268,7 +277,7 @@ func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withhe
 			at[key] = i
 			out = append(out, Withheld{
 				Object: rec.Spec.TargetRef, User: a.Initiator, Since: since(rec, a.Mutation),
-				Initiators: initiatorsOf(policies, rec.Spec.TargetRef, a.Mutation),
+				Initiators: initiatorsOf(policies, rec.Spec.TargetRef, a.Mutation), Untold: policies.Index == nil,
 			})
 		}
 		out[i].Paths = append(out[i].Paths, a.Mutation)

@@ -37,6 +37,9 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	for _, w := range r.Withheld {
 		out.WriteString(renderWithheld(w, t, now) + "\n")
 	}
+	if r.Blocked != "" {
+		out.WriteString(renderBlocked(r.Blocked, t) + "\n")
+	}
 	for _, refusal := range r.Refusals {
 		out.WriteString(renderRefusal(refusal, t, wide, now) + "\n")
 	}
@@ -70,10 +73,25 @@ func renderWithheld(w Withheld, t text.Terminal, now time.Time) string {
 	facts.Row("changed", strings.Join(w.Paths, ", "))
 	facts.Row("by", phrase.Author(w.User))
 	facts.Row("effect", "the change stands; nothing follows from it until it is approved, changed again or taken back")
-	facts.Row("approval", "by "+phrase.Who(w.Initiators))
+	facts.Row("approval", "by "+who(w.Initiators, w.Untold))
 	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: phrase.Command("approve", w.Object, w.Approvals...), Unbroken: true})
 	out.WriteString(facts.Render(t, indent))
 	return out.String()
+}
+
+// who names those who may do something, where the policies that say so could be read.
+func who(initiators []string, untold bool) string {
+	if untold {
+		return "whoever the policies name"
+	}
+	return phrase.Who(initiators)
+}
+
+// renderBlocked says what the object itself shows of a refusal.
+func renderBlocked(message string, t text.Terminal) string {
+	var facts text.Table
+	facts.Row("refused", message)
+	return t.Paint(text.Bad, "Blocked") + "\n" + facts.Render(t, indent)
 }
 
 func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string {

@@ -30,6 +30,8 @@ type Report struct {
 	Refusals []Refusal `json:"refusals"`
 	// More is how many earlier refusals there are.
 	More int `json:"more,omitempty"`
+	// Blocked is what the object shows of what its controllers were refused, where no record can be read.
+	Blocked string `json:"blocked,omitempty"`
 	// Withheld changes, from which nothing follows.
 	Withheld []Withheld `json:"withheld"`
 	// Below is what waits below the subject.
@@ -101,6 +103,8 @@ type Strays struct {
 	// Initiators are who may approve that they are there, or delete them; where they are empty, whoever
 	// may initiate further up.
 	Initiators []string `json:"initiators,omitempty"`
+	// Untold is true where that cannot be told, as the policies cannot be read.
+	Untold bool `json:"initiatorsUntold,omitempty"`
 	// Commands do so: for each namespace, the one that deletes them, and the one that approves them.
 	Commands []string `json:"commands"`
 }
@@ -149,4 +153,6 @@ type Withheld struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// Initiators are who may approve it.
 	Initiators []string `json:"initiators,omitempty"`
+	// Untold is true where that cannot be told, as the policies cannot be read.
+	Untold bool `json:"initiatorsUntold,omitempty"`
 }

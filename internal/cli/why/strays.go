@@ -53,7 +53,7 @@ func straysOf(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alph
 		return nil
 	}
 	ref := rec.Spec.TargetRef
-	out := &Strays{Names: record.NamesOf(strays)}
+	out := &Strays{Names: record.NamesOf(strays), Untold: policies.Index == nil}
 	out.Initiators = slices.Compact(slices.Sorted(slices.Values(policy.InitiatorsIn(policies.For(schema.GroupKind{Group: ref.Group, Kind: ref.Kind})))))
 	for _, of := range together(strays) {
 		out.Commands = append(out.Commands, kubectl.Delete(of), kubectl.Annotate(of, approveKey(ref, of.Kind), lineage.OwnersPath))
@@ -92,7 +92,7 @@ func renderStrays(facts *text.Table, r Refusal) {
 	if s == nil {
 		return
 	}
-	do := phrase.Who(s.Initiators) + " has to delete it, or to approve that it is there"
+	do := who(s.Initiators, s.Untold) + " has to delete it, or to approve that it is there"
 	if r.Stray {
 		facts.Row("allowed by", "nothing, as it was adopted without a cause: "+do)
 	} else {
