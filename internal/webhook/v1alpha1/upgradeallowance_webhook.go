@@ -183,7 +183,7 @@ func (v *UpgradeAllowanceValidator) unbounded(a *upgrade.Allowance) admission.Wa
 }
 
 // unmatched warns of a service account that does not exist, and of versions that nothing that
-// runs is one of. Both may come later.
+// runs, and no active package, is one of. Both may come later.
 func (v *UpgradeAllowanceValidator) unmatched(ctx context.Context, u *v1alpha1.UpgradeAllowance, a *upgrade.Allowance) admission.Warnings {
 	var out admission.Warnings
 	if !v.Accounts.Exists(ctx, a.User) {
@@ -196,5 +196,19 @@ func (v *UpgradeAllowanceValidator) unmatched(ctx context.Context, u *v1alpha1.U
 	if err != nil || slices.ContainsFunc(images, a.Names) {
 		return out // What cannot be looked up is nothing to warn of.
 	}
-	return append(out, fmt.Sprintf("spec.versions: nothing that runs as %s now is one of them", a.User))
+	return append(out, "spec.versions: "+noneOf(a)+" is one of them")
+}
+
+// noneOf says what none of the versions of an UpgradeAllowance is: those of Functions are packages, which
+// do not run as anybody.
+func noneOf(a *upgrade.Allowance) string {
+	const packages = "no package of an active FunctionRevision"
+	switch {
+	case !a.Has(v1alpha1.UpgradeOfFunction):
+		return fmt.Sprintf("nothing that runs as %s now", a.User)
+	case !a.Has(v1alpha1.UpgradeOfController):
+		return packages
+	default:
+		return fmt.Sprintf("nothing that runs as %s now, and %s,", a.User, packages)
+	}
 }

@@ -86,8 +86,10 @@ spec:
     policies:
     - {target: {apiGroup: apps, apiVersion: v1, resource: deployments}, relation: ControllerChild}
 `)
+	const function = v1alpha1.UpgradeOfFunction
 	tests := map[string]struct {
 		versions []string
+		triggers []v1alpha1.UpgradeTrigger
 		resource string
 		runs     runners
 		want     admission.Warnings
@@ -95,9 +97,20 @@ spec:
 		"nothing to say":                  {runs: runners{images: []string{"web:v1"}}},
 		"a version that runs":             {versions: []string{"web:v*"}, runs: runners{images: []string{"web:v1"}}},
 		"a version that does not run yet": {versions: []string{"web:v2"}, runs: runners{images: []string{"web:v1"}}, want: admission.Warnings{"spec.versions: nothing that runs as system:serviceaccount:web:controller now is one of them"}},
-		"nobody there":                    {runs: runners{missing: true}, want: admission.Warnings{"spec.serviceAccount: system:serviceaccount:web:controller does not exist"}},
-		"what nothing bounds":             {resource: "replicasets", want: admission.Warnings{"spec.policies[0]: no AllowancePolicy bounds replicasets, so that nothing has to let it through"}},
-		"what is not served":              {resource: "widgets", want: admission.Warnings{"spec.policies[0]: widgets in apps/v1 is not served"}},
+		"a package that is active": {
+			triggers: []v1alpha1.UpgradeTrigger{function}, versions: []string{"xpkg.example.org/fn:v1"}, runs: runners{images: []string{"xpkg.example.org/fn:v1"}},
+		},
+		"a package that is not active yet": {
+			triggers: []v1alpha1.UpgradeTrigger{function}, versions: []string{"xpkg.example.org/fn:v2"}, runs: runners{images: []string{"xpkg.example.org/fn:v1"}},
+			want: admission.Warnings{"spec.versions: no package of an active FunctionRevision is one of them"},
+		},
+		"neither runs nor is active yet": {
+			triggers: []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController, function}, versions: []string{"v2"}, runs: runners{images: []string{"web:v1"}},
+			want: admission.Warnings{"spec.versions: nothing that runs as system:serviceaccount:web:controller now, and no package of an active FunctionRevision, is one of them"},
+		},
+		"nobody there":        {runs: runners{missing: true}, want: admission.Warnings{"spec.serviceAccount: system:serviceaccount:web:controller does not exist"}},
+		"what nothing bounds": {resource: "replicasets", want: admission.Warnings{"spec.policies[0]: no AllowancePolicy bounds replicasets, so that nothing has to let it through"}},
+		"what is not served":  {resource: "widgets", want: admission.Warnings{"spec.policies[0]: widgets in apps/v1 is not served"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -109,11 +122,13 @@ spec:
 			active := &policy.Active{}
 			active.Set(policy.NewIndex([]*policy.Policy{compiled}))
 			u := newUpgrade(t)
-			u.Spec.Versions = tt.versions
+			if u.Spec.Versions = tt.versions; tt.triggers != nil {
+				u.Spec.Triggers = tt.triggers
+			}
 			if tt.resource != "" {
 				u.Spec.Policies[0].Target.Resource = tt.resource
 			}
-			v := &UpgradeAllowanceValidator{Mapper: mapper, Policies: active, Runners: upgrade.Runners{v1alpha1.UpgradeOfController: tt.runs}, Accounts: tt.runs}
+			v := &UpgradeAllowanceValidator{Mapper: mapper, Policies: active, Runners: upgrade.Runners{v1alpha1.UpgradeOfController: tt.runs, function: tt.runs}, Accounts: tt.runs}
 			got, err := v.ValidateCreate(as("hans"), stampedBy(u, "hans"))
 			if err != nil {
 				t.Fatal(err)
