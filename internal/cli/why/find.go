@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -200,6 +201,7 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 			default:
 				denied := deniedChild(rec, policies, e)
 				denied.Held, denied.Waiting = held, isOf(blocked, e)
+				denied.MayWait = !denied.Waiting && mayWait(&rec.Status, e)
 				if isTarget || isChild(*subject, e) {
 					report.Refusals = append(report.Refusals, denied)
 				}
@@ -220,6 +222,24 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 // blocked is nil where nothing does.
 func isOf(blocked *v1alpha1.Blocked, e v1alpha1.HistoryEntry) bool {
 	return blocked != nil && (blocked.User == "" || blocked.User == e.User)
+}
+
+// deniedTogether is the time within which the requests of one reconcile are denied, as for the operator.
+const deniedTogether = time.Minute
+
+// mayWait reports whether a denial that is not the latest one may still be waited for: whoever waits was
+// denied it since the object is blocked, and was not let through with the like since. Nobody notes which of
+// several denials are tried again.
+func mayWait(status *v1alpha1.AllowanceRecordStatus, e v1alpha1.HistoryEntry) bool {
+	b := status.Blocked
+	if b == nil || !isOf(b, e) || e.Time.Time.Before(b.Since.Add(-deniedTogether)) {
+		return false
+	}
+	return !slices.ContainsFunc(status.History, func(passed v1alpha1.HistoryEntry) bool {
+		return (passed.Event == v1alpha1.EventAllowed || passed.Event == v1alpha1.EventExercised || passed.Event == v1alpha1.EventBreakGlass) &&
+			passed.User == e.User && passed.Operation == e.Operation && passed.Kind == e.Kind && passed.Time.After(e.Time.Time) &&
+			slices.ContainsFunc(e.Names, func(name string) bool { return slices.Contains(passed.Names, name) })
+	})
 }
 
 // deniedChild returns a change of a child of a record's target that was denied.

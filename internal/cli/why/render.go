@@ -177,6 +177,9 @@ func state(r Refusal, t text.Terminal) string {
 	if r.Waiting {
 		return ", " + t.Paint(text.Wait, "still waiting")
 	}
+	if r.MayWait {
+		return ", " + t.Paint(text.Wait, "may be waiting, too")
+	}
 	return ""
 }
 

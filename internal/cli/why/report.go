@@ -80,6 +80,8 @@ type Refusal struct {
 	Record string `json:"record"`
 	// Waiting is true while the change still waits for an answer.
 	Waiting bool `json:"waiting"`
+	// MayWait is true of an earlier one that may still wait as well: nothing tells which of several do.
+	MayWait bool `json:"mayWait,omitempty"`
 	// Held is true while something of the parent is withheld: no remedy helps before that has
 	// ended.
 	Held bool `json:"held,omitempty"`

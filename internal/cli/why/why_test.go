@@ -115,6 +115,34 @@ func denial(age time.Duration, operation, child string, paths ...string) v1alpha
 	}
 }
 
+// TestSeveralWait has several changes refused of children of one parent: only of the latest it is known that
+// somebody waits.
+func TestSeveralWait(t *testing.T) {
+	passed := denial(time.Minute, "Update", "passed", "spec.replicas")
+	passed.Event = v1alpha1.EventExercised
+	alices := denial(3*time.Minute, "Update", "alices", "spec.replicas")
+	alices.User = "alice"
+	rec := recordOf("web", v1alpha1.AllowanceRecordStatus{
+		Blocked: &v1alpha1.Blocked{Since: before(3 * time.Minute), User: "mallory"},
+		History: []v1alpha1.HistoryEntry{
+			passed, denial(2*time.Minute, "Update", "latest", "spec.replicas"), denial(3*time.Minute, "Update", "passed", "spec.replicas"),
+			denial(3*time.Minute, "Delete", "passed", "delete"), denial(210*time.Second, "Create", "other", "create"),
+			denial(time.Hour, "Create", "before", "create"), alices,
+		},
+	})
+	states := map[string]string{}
+	for _, r := range collect([]v1alpha1.AllowanceRecord{rec}, policies(t), nil).Refusals {
+		states[r.Operation+" "+r.Names[0]] = state(r, text.Terminal{})
+	}
+	want := map[string]string{
+		"Update latest": ", still waiting", "Delete passed": ", may be waiting, too", "Create other": ", may be waiting, too",
+		"Update passed": "", "Create before": "", "Update alices": "",
+	}
+	if diff := gocmp.Diff(want, states); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+}
+
 func TestWhy(t *testing.T) {
 	refused := denial(2*time.Minute, "Update", "web-1", "spec.replicas", "spec.minReadySeconds")
 	refused.Count, refused.FirstTime = 3, new(before(5*time.Minute))
@@ -122,7 +150,7 @@ func TestWhy(t *testing.T) {
 	earlier := denial(time.Hour, "Create", "web-2", "create")
 	granted := v1alpha1.HistoryEntry{Time: before(0), Event: v1alpha1.EventGranted}
 	web := recordOf("web", v1alpha1.AllowanceRecordStatus{
-		Blocked: &v1alpha1.Blocked{}, History: []v1alpha1.HistoryEntry{granted, refused, earlier},
+		Blocked: &v1alpha1.Blocked{Since: before(2 * time.Minute)}, History: []v1alpha1.HistoryEntry{granted, refused, earlier},
 	})
 	api := recordOf("api", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denial(time.Minute, "Create", "api-1", "create")}})
 	held := recordOf("cart", v1alpha1.AllowanceRecordStatus{Active: []v1alpha1.Allowance{{
