@@ -74,7 +74,8 @@ lately, as AllowanceRecords of all namespaces tell.
 
 It is for a person to cut down before it is applied: what was refused for another reason than
 an upgrade may be in it, too. What no UpgradeAllowance lets through is not, as what waits for
-something that is withheld, and comments say so.`
+something that is withheld, and comments say so. For kinds behind a gate it has what goes on
+outside the cluster.`
 
 func suggestion(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
 	since := time.Hour

@@ -38,6 +38,7 @@ import (
 	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 // errNothing says that there is nothing to suggest.
@@ -72,12 +73,15 @@ func suggest(ctx context.Context, c *cluster.Cluster, user string, since time.Ti
 	if err != nil {
 		return nil, err
 	}
-	return suggestFrom(records, policies, user, since)
+	return suggestFrom(records, policies, outsideOf(policies, c.Categories), user, since)
 }
 
 // asked is what was refused of the objects of one resource.
 type asked struct {
-	resource       schema.GroupVersionResource
+	resource schema.GroupVersionResource
+	// kind of the objects, and those of the parents.
+	kind           schema.GroupKind
+	parentKinds    []schema.GroupKind
 	create, delete bool
 	paths          []string
 	parents        []string
@@ -86,7 +90,7 @@ type asked struct {
 
 // suggestFrom makes the UpgradeAllowance that would have let through what a user was refused, as
 // records say.
-func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, user string, since time.Time) (*suggested, error) {
+func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, outside outside, user string, since time.Time) (*suggested, error) {
 	out := &suggested{}
 	var entries []v1alpha1.PolicyEntry
 	refused, versions := newOf(refusalsOf(records, user, since))
@@ -95,9 +99,14 @@ func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, 
 		out.note(text)
 	}
 	for _, a := range all {
-		if e, ok := a.entry(); ok {
-			entries = append(entries, e)
-			out.from = append(out.from, fmt.Sprintf("%s: refused %d times, for %s", a.resource.Resource, a.count, some(a.parents)))
+		e, ok := a.entry()
+		if !ok {
+			continue
+		}
+		entries = append(entries, e)
+		out.from = append(out.from, fmt.Sprintf("%s: refused %d times, for %s", a.resource.Resource, a.count, some(a.parents)))
+		if target := outside(a); target != nil {
+			entries = append(entries, out.outside(a, target)...)
 		}
 	}
 	if len(entries) == 0 {
@@ -117,14 +126,14 @@ func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, 
 // byResource returns what was refused, by the resource of the objects.
 func (s *suggested) byResource(refused []refusal, policies cluster.Policies) (all []*asked) {
 	for _, r := range refused {
-		resource, ok := resourceOf(policies.Named(r.Policies...), r.Kind)
+		resource, kind, ok := resourceOf(policies.Named(r.Policies...), r.Kind)
 		if !ok {
 			s.note(fmt.Sprintf("no policy that there is names the resource of kind %s any more", r.Kind))
 			continue
 		}
 		at := slices.IndexFunc(all, func(a *asked) bool { return a.resource == resource })
 		if at < 0 {
-			at, all = len(all), append(all, &asked{resource: resource})
+			at, all = len(all), append(all, &asked{resource: resource, kind: kind})
 		}
 		all[at].add(r.HistoryEntry, r.parent, s)
 	}
@@ -143,15 +152,15 @@ func triggersIn(rec *v1alpha1.AllowanceRecord, user string) (out []v1alpha1.Upgr
 }
 
 // resourceOf finds the resource of a kind in the policies: a record has only the kind.
-func resourceOf(policies []*policy.Policy, kind string) (schema.GroupVersionResource, bool) {
+func resourceOf(policies []*policy.Policy, kind string) (schema.GroupVersionResource, schema.GroupKind, bool) {
 	for _, p := range policies {
 		for _, e := range p.Entries() {
 			if e.Kind.Kind == kind && !e.IsExternal() {
-				return e.Resource, true
+				return e.Resource, e.Kind, true
 			}
 		}
 	}
-	return schema.GroupVersionResource{}, false
+	return schema.GroupVersionResource{}, schema.GroupKind{}, false
 }
 
 func (s *suggested) note(text string) {
@@ -186,6 +195,9 @@ func (a *asked) add(e v1alpha1.HistoryEntry, parent v1alpha1.TargetReference, s 
 	}
 	if name := phrase.Target(parent); !slices.Contains(a.parents, name) {
 		a.parents = append(a.parents, name)
+	}
+	if kind := record.GVK(parent).GroupKind(); !slices.Contains(a.parentKinds, kind) {
+		a.parentKinds = append(a.parentKinds, kind)
 	}
 	a.count += max(e.Count, 1)
 }

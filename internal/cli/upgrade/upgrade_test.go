@@ -27,7 +27,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
@@ -199,8 +198,7 @@ What would let it through:  kubectl kausality upgrade suggest web-system/web-con
 // policies bound the ReplicaSets of Deployments.
 func policies(t *testing.T) cluster.Policies {
 	t.Helper()
-	p := &v1alpha1.AllowancePolicy{}
-	if err := yaml.UnmarshalStrict([]byte(`
+	return cluster.Policies{Index: policy.NewIndex([]*policy.Policy{compile(t, `
 metadata: {name: deployment}
 spec:
   for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
@@ -212,16 +210,7 @@ spec:
       relation: ControllerChild
       verbs: [Create, Update]
       mutations: [{jsonPath: spec.replicas}]
-`), p); err != nil {
-		t.Fatal(err)
-	}
-	compiled, errs := policy.Compile(p, func(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
-		return gvr.GroupVersion().WithKind("ReplicaSet"), gvr.Resource == "replicasets"
-	})
-	if len(errs) > 0 {
-		t.Fatal(errs.ToAggregate())
-	}
-	return cluster.Policies{Index: policy.NewIndex([]*policy.Policy{compiled})}
+`)})}
 }
 
 func TestSuggest(t *testing.T) {
@@ -250,7 +239,7 @@ func TestSuggest(t *testing.T) {
 	other := recordOf("other", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{
 		denial(as, v1alpha1.MutationDeleteObject), denial(as, "spec.template.spec.containers[1].image"),
 	}})
-	s, err := suggestFrom([]v1alpha1.AllowanceRecord{web, other}, policies(t), user, now.Add(-time.Hour))
+	s, err := suggestFrom([]v1alpha1.AllowanceRecord{web, other}, policies(t), nowhere, user, now.Add(-time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +278,7 @@ spec:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("suggestion (-want +got):\n%s", diff)
 	}
-	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{web}, policies(t), "nobody", now); !errors.Is(err, errNothing) {
+	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{web}, policies(t), nowhere, "nobody", now); !errors.Is(err, errNothing) {
 		t.Errorf("of nobody: %v", err)
 	}
 }
@@ -387,7 +376,7 @@ func TestSuggestForVersions(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, err := suggestFrom([]v1alpha1.AllowanceRecord{recordOf("web", v1alpha1.AllowanceRecordStatus{History: tt.history})}, policies(t), user, now.Add(-time.Hour))
+			s, err := suggestFrom([]v1alpha1.AllowanceRecord{recordOf("web", v1alpha1.AllowanceRecordStatus{History: tt.history})}, policies(t), nowhere, user, now.Add(-time.Hour))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -418,7 +407,7 @@ func TestSuggestForVersions(t *testing.T) {
 		t.Errorf("of what waits for something that is withheld: %v", err)
 	}
 	old := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denied("spec.old", by("web:v1", time.Hour, v1alpha1.StandingSame))}})
-	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{old}, policies(t), user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), "what web:v1 was refused 1 times") {
+	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{old}, policies(t), nowhere, user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), "what web:v1 was refused 1 times") {
 		t.Errorf("of what no upgrade lets through: %v", err)
 	}
 }
