@@ -617,6 +617,7 @@ func (o *operator) gateController(loops *writeloop.Finder) *gatecontroller.Recon
 		Policies:   o.policies,
 		Catalog:    o.catalog,
 		Namespaces: o.namespaces,
+		Upgrades:   o.upgrades,
 		Events:     o.GetEventRecorder("kausality"),
 		Clock:      o.clock,
 		Settle:     o.gateSettleTime,

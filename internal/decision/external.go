@@ -42,7 +42,9 @@ func (in *Input) external(v Verdict) []v1alpha1.Allowance {
 		return nil
 	}
 	switch v.Reason {
-	case ReasonOwn, ReasonUnchanged, ReasonFinishing, ReasonPlatform, ReasonBookkeeping:
+	case ReasonOwn:
+		return in.creating()
+	case ReasonUnchanged, ReasonFinishing, ReasonPlatform, ReasonBookkeeping:
 		return nil
 	default:
 	}

@@ -119,6 +119,9 @@ type Input struct {
 	Renames []change.Change
 	// Outside is true where what the child stands for is there, as far as the child shows.
 	Outside bool
+	// Uncreated is true where that was never there, as far as the child shows, its gate keeps it from
+	// being created, and the operator asks whether anything allows it by now.
+	Uncreated bool
 	// GatedBy are the policies for which the child has a gate.
 	GatedBy []*policy.Policy
 

@@ -34,6 +34,8 @@ type Upgrade struct {
 	Initiator string
 	// Entries are what it lets through.
 	Entries []policy.Entry
+	// Moves is true where the parent is being upgraded by it, whoever makes the request.
+	Moves bool
 }
 
 // upgraded allows where one UpgradeAllowance covers all that nothing else does.

@@ -20,6 +20,9 @@ package gate
 // of the provider any more that policies name.
 const WasOfProvider = "The kind was of Provider "
 
+// NotOutside begins what the condition says of a gate that keeps from being created what was never there.
+const NotOutside = "What the object stands for is not outside"
+
 // sentences say what the reasons of a progress mean.
 var sentences = map[Reason]string{
 	ReasonObserved:       "The system has seen it outside.",

@@ -57,6 +57,9 @@ type Driver interface {
 	// IsOutside reports whether what an object stands for is there, as far as the object
 	// shows.
 	IsOutside(obj *unstructured.Unstructured) bool
+	// NeverOutside reports whether what an object stands for was never there, as far as the object
+	// shows: the system has looked, and nothing tells of anything that it found, or created.
+	NeverOutside(obj *unstructured.Unstructured) bool
 	// Has reports whether what an object stands for has what the object says at a path, as
 	// far as the object shows.
 	Has(obj *unstructured.Unstructured, path change.Path) bool

@@ -17,6 +17,7 @@ limitations under the License.
 package upgrade
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,6 +135,20 @@ func (a *Allowance) goOn(known v1alpha1.ControllerVersion, now time.Time) Answer
 
 // IsMoving reports whether a parent is being upgraded to a version that it remembers.
 func IsMoving(v *v1alpha1.ControllerVersion) bool { return v.MovedAt == nil }
+
+// Moves reports whether a parent that remembers these is being upgraded by what the UpgradeAllowance is
+// about. Which one the upgrade began by does not matter, as when a request is asked about.
+func (a *Allowance) Moves(memory []v1alpha1.ControllerVersion) bool {
+	return slices.ContainsFunc(memory, func(known v1alpha1.ControllerVersion) bool {
+		if !IsMoving(&known) || known.User != a.User || !a.Has(known.Trigger) {
+			return false
+		}
+		if a.declares(known.Trigger) {
+			return known.UpgradeAllowanceUID == a.UID
+		}
+		return a.Names(cmp.Or(known.Image, known.Revision))
+	})
+}
 
 // IsOver reports whether the upgrade of a parent to a version is over: the parent has settled,
 // and nothing passed by it for the quiet time. Where it is not, it returns when to look again;

@@ -298,3 +298,53 @@ func TestNothingFlaps(t *testing.T) {
 		}
 	})
 }
+
+// TestMoves checks that an upgrade is known by who makes it and by what the parent goes to, however it began.
+func TestMoves(t *testing.T) {
+	moved := metav1.NewTime(after(1))
+	known := func(edit func(*v1alpha1.ControllerVersion)) []v1alpha1.ControllerVersion {
+		v := v1alpha1.ControllerVersion{User: controller, Trigger: v1alpha1.UpgradeOfComposition, Revision: "db-b", UpgradeAllowance: "v2", UpgradeAllowanceUID: "uid-of-v2"}
+		edit(&v)
+		return []v1alpha1.ControllerVersion{v}
+	}
+	as := func(*v1alpha1.ControllerVersion) {}
+	of := func(edit func(*v1alpha1.UpgradeAllowance)) *Allowance {
+		u := &v1alpha1.UpgradeAllowance{Spec: v1alpha1.UpgradeAllowanceSpec{
+			ServiceAccount: controller, Triggers: []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfComposition},
+		}}
+		u.UID = "uid-of-another"
+		edit(u)
+		a, _ := Compile(u, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+			return schema.GroupVersionKind{}, false
+		})
+		return a
+	}
+	whatever := of(func(*v1alpha1.UpgradeAllowance) {})
+	declared := func(uid types.UID) *Allowance {
+		return of(func(u *v1alpha1.UpgradeAllowance) {
+			u.UID, u.Spec.Triggers, u.Spec.Detection = uid, []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}, v1alpha1.DetectionDeclared
+		})
+	}
+	byController := func(v *v1alpha1.ControllerVersion) { v.Trigger, v.Revision = v1alpha1.UpgradeOfController, "" }
+	for name, tt := range map[string]struct {
+		allowance *Allowance
+		memory    []v1alpha1.ControllerVersion
+		want      bool
+	}{
+		"it is being upgraded":       {whatever, known(as), true},
+		"to a version that it names": {of(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Versions = []string{"db-*"} }), known(as), true},
+		"to another version":         {of(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Versions = []string{"db-a"} }), known(as), false},
+		"it was upgraded":            {whatever, known(func(v *v1alpha1.ControllerVersion) { v.MovedAt = &moved }), false},
+		"by somebody else":           {whatever, known(func(v *v1alpha1.ControllerVersion) { v.User = "other" }), false},
+		"in another way":             {whatever, known(func(v *v1alpha1.ControllerVersion) { v.Trigger = v1alpha1.UpgradeOfFunction }), false},
+		"as it declares":             {declared("uid-of-v2"), known(byController), true},
+		"as another one declares":    {declared("uid-of-another"), known(byController), false},
+		"it remembers nothing":       {whatever, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.allowance.Moves(tt.memory); got != tt.want {
+				t.Errorf("moves %t, want %t", got, tt.want)
+			}
+		})
+	}
+}

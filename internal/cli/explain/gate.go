@@ -130,11 +130,16 @@ func (p *page) gate(g *Gate) {
 	switch {
 	// A closed gate that has something to wait for says so; that of an open one is of
 	// before.
-	case g.Message != "" && (!isClosed || len(g.Lets) == 0 && (len(g.Openers) > 0 || strings.Contains(g.Message, gate.WasOfProvider))):
+	case g.Message != "" && (!isClosed || len(g.Lets) == 0 && (len(g.Openers) > 0 || waits(g.Message))):
 		p.put(p.terminal.Wrap(indent, g.Reason+", "+phrase.Ago(g.Since.Time, p.now)+": "+g.Message))
 	case g.Waits != "":
 		p.put(p.terminal.Wrap(indent, g.Waits))
 	}
+}
+
+// waits reports whether a gate that nobody has opened waits for somebody all the same.
+func waits(message string) bool {
+	return strings.Contains(message, gate.WasOfProvider) || strings.Contains(message, gate.NotOutside)
 }
 
 // held says what a deletion that is held back waits for.

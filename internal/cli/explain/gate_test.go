@@ -135,6 +135,14 @@ ITS GATE
   Closed, 60m ago: The kind was of Provider s3.
 `,
 		},
+		"of what was never created": {
+			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateContent: "1"}, map[string]any{"reason": "Closed", "message": "What the object stands for is not outside."}),
+			want: `
+ITS GATE
+  Closed: nothing changes outside the cluster.
+  Closed, 60m ago: What the object stands for is not outside.
+`,
+		},
 		"held, and allowed": {
 			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"bob","allowed":true}`}, nil),
 			want: `

@@ -44,6 +44,7 @@ import (
 	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/upgrade"
 )
 
 const (
@@ -57,6 +58,9 @@ const (
 	heldRecheck = 10 * time.Second
 	// untoldRecheck is the same where that is known within moments.
 	untoldRecheck = time.Second
+	// uncreatedRecheck is how soon it is looked again whether something allows by now to create what
+	// was never there: that is in the ledger of something above.
+	uncreatedRecheck = 15 * time.Second
 	// tellAfter is the time after which the condition of an open gate says that it is open.
 	tellAfter = 3 * time.Second
 	// DefaultSettle is the time that a system is given which does not say when it has
@@ -92,6 +96,8 @@ type Reconciler struct {
 	Catalog *catalog.Catalog
 	// Namespaces knows the labels of namespaces.
 	Namespaces ancestry.Namespaces
+	// Upgrades are the UpgradeAllowances that let something through.
+	Upgrades *upgrade.Active
 	// Events are about the objects.
 	Events events.EventRecorder
 	// Clock tells the time.

@@ -46,6 +46,12 @@ func (r *Reconciler) place(ctx context.Context, v *view) error {
 			return err
 		}
 	}
+	if v.belonging == gated && gate.IsUncreated(v.driver, v.obj, v.ledger) {
+		v.uncreated = true
+		if err := r.placeCreation(ctx, v, place.Target); err != nil {
+			return err
+		}
+	}
 	return r.placeInTime(ctx, v)
 }
 

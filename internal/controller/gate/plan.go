@@ -44,6 +44,8 @@ type plan struct {
 	// event is what people are told of once it is written; nil where there is
 	// nothing.
 	event *notice
+	// ask has the webhook look whether anything lets be created what the object stands for.
+	ask bool
 	// closed says that the entries have done what they were for.
 	closed bool
 	// seemsDone says that only time or another pass can show whether all is done.
@@ -92,9 +94,19 @@ func (v view) plan() plan {
 		return v.planCorrection(want)
 	}
 	if len(v.driver.Lets(v.obj)) == 0 {
-		return plan{situation: v.closedSituation(want)}
+		return v.planCreation(v.planClosed(want))
 	}
-	return v.planOpen(want)
+	return v.planCreation(v.planOpen(want))
+}
+
+// planClosed leaves a closed gate as it is. Where nothing has allowed to create what the object stands for,
+// people hear of it: its system says that all is well.
+func (v view) planClosed(want gate.Setting) plan {
+	p := plan{situation: v.closedSituation(want)}
+	if v.uncreated {
+		p.event = warning(eventUncreated, p.situation.message)
+	}
+	return p
 }
 
 // planCorrection puts a switch right that the rule would have otherwise: while the

@@ -91,6 +91,12 @@ func (b bucket) updated() bucket {
 	return b
 }
 
+// uncreated returns the bucket as it is where its cloud never had it.
+func (b bucket) uncreated() bucket {
+	unstructured.RemoveNestedField(b.obj.Object, "status", "atProvider")
+	return b
+}
+
 func (b bucket) wants(size int64) bucket {
 	_ = unstructured.SetNestedField(b.obj.Object, size, "spec", "forProvider", "size")
 	return b
@@ -128,6 +134,8 @@ type outcome struct {
 	// Later is after how long the object is looked at again though nothing happens; zero for
 	// never.
 	Later time.Duration
+	// Asks is true where the webhook looks whether anything lets be created what is outside.
+	Asks bool
 }
 
 func outcomeOf(v view, p plan) outcome {
@@ -157,6 +165,7 @@ func outcomeOf(v view, p plan) outcome {
 	if p.event != nil {
 		o.Event = p.event.reason
 	}
+	o.Asks = p.ask
 	if !p.next.IsZero() {
 		o.Later = p.next.Sub(present)
 	}
@@ -178,6 +187,18 @@ func TestGatePlan(t *testing.T) {
 		"closed, and at rest": {
 			bucket: newBucket().gated(),
 			want:   outcome{Reason: reasonClosed},
+		},
+		"closed, and never created": {
+			bucket: newBucket().uncreated().gated(), look: func(v *view) { v.uncreated = true },
+			want: outcome{Reason: reasonClosed, Event: eventUncreated, Later: uncreatedRecheck},
+		},
+		"closed, and never created, which something above may allow by now": {
+			bucket: newBucket().uncreated().gated(), look: func(v *view) { v.uncreated, v.mayCreate = true, true },
+			want: outcome{Reason: reasonClosed, Event: eventUncreated, Later: uncreatedRecheck, Asks: true},
+		},
+		"open for a change of what was never created": {
+			bucket: newBucket().uncreated().gated(opener(size)).says("False", "ReconcileError"), look: func(v *view) { v.uncreated, v.mayCreate = true, true },
+			want: outcome{Reason: reasonStuck, Later: time.Second, Asks: true},
 		},
 		"open, and the provider has not looked yet": {
 			bucket: newBucket().gated(opener(size)).says("Unknown", ""),

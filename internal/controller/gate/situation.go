@@ -48,6 +48,7 @@ const (
 	eventDeletionAllowed = "DeletionAllowed"
 	eventOrphaned        = "Orphaned"
 	eventUndeleted       = "DeletionFailed"
+	eventUncreated       = "NotCreated"
 )
 
 // situation is what the condition of an object says.
@@ -77,7 +78,7 @@ func (v view) situation(reason, message string) *situation {
 
 // closedSituation says that nothing changes outside, and what waits.
 func (v view) closedSituation(want gate.Setting) *situation {
-	message := v.driver.System() + " observes, and changes nothing outside." + v.providerNote()
+	message := v.driver.System() + " observes, and changes nothing outside." + v.uncreatedNote() + v.providerNote()
 	if !v.driver.IsNamed(v.obj, want.State.Name) {
 		return v.situation(reasonStuck, v.renamedMessage()+" Nothing is changed outside until it is put back, or approved.")
 	}
@@ -153,7 +154,7 @@ func (v view) openSituation(p gate.Progress, overdue bool) *situation {
 		late = fmt.Sprintf(" It has been open for longer than %s, and stays so until the change has arrived.", v.maxOpen())
 	}
 	return v.situation(reason, fmt.Sprintf("Open for %s, caused by %s: %s. %s%s%s",
-		listing.Join(v.driver.Lets(v.obj), " and "), strings.Join(initiators, ", "), listing.Paths(paths), p.Describe(), late, v.providerNote()))
+		listing.Join(v.driver.Lets(v.obj), " and "), strings.Join(initiators, ", "), listing.Paths(paths), p.Describe(), late, v.uncreatedNote()+v.providerNote()))
 }
 
 // adoptingSituation says what an object waits for that is not under its gate yet.

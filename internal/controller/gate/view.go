@@ -67,8 +67,13 @@ type view struct {
 	// deletionUntold says that what is above goes or is gone, and nobody has said yet by
 	// which policies.
 	deletionUntold bool
-	limits         limits
-	now            time.Time
+	// uncreated says that what the object stands for was never there, and nothing in its ledger lets
+	// it be created; mayCreate, that something above may do so by now.
+	uncreated, mayCreate bool
+	// parent is what composes the object, empty where nothing does.
+	parent string
+	limits limits
+	now    time.Time
 }
 
 // limits are how long things may take.

@@ -38,6 +38,9 @@ func (r *Reconciler) write(ctx context.Context, v view, p plan) (*unstructured.U
 	if err != nil {
 		return nil, fmt.Errorf("cannot tell what to change about the gate of %s %s: %w", v.obj.GetKind(), client.ObjectKeyFromObject(v.obj), err)
 	}
+	if string(changes) == "{}" && p.ask {
+		return v.obj, r.askToCreate(ctx, v.obj)
+	}
 	if string(changes) == "{}" {
 		return v.obj, nil
 	}

@@ -64,6 +64,13 @@ func (s signals) exists() bool {
 	return isTrue(s.ready) || !known(s.ready) && success(s.synced) && len(s.atProvider) > 0
 }
 
+// NeverOutside implements gate.Driver. A resource that was lost is still Ready, or tells by whom it was
+// created. That a pass has failed says nothing of what is there.
+func (Driver) NeverOutside(obj *unstructured.Unstructured) bool {
+	s := signalsOf(obj)
+	return known(s.synced) && s.create == createNone && !known(s.ready) && !known(s.async) && !known(s.lastAsync) && len(s.atProvider) == 0
+}
+
 // IsOutside implements gate.Driver.
 func (Driver) IsOutside(obj *unstructured.Unstructured) bool { return signalsOf(obj).exists() }
 

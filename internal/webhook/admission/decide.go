@@ -112,6 +112,9 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt, before
 			verdict = decision.Decide(ctx, &f.Input)
 		}
 	}
+	if f.Uncreated && why != doubtNone && why != doubtBlind {
+		g.gatherMoving(ctx, f)
+	}
 	f.findApprovedBefore(ctx, r, verdict)
 	o := &outcome{facts: f, verdict: verdict, grant: decision.Grants(ctx, &f.Input, verdict)}
 	o.next = f.bound(ctx, r, &o.grant)
@@ -141,7 +144,7 @@ func (r *request) doubtAboutParent(o *outcome) doubt {
 		return doubtGrant
 	case o.ParentState != decision.ParentFound:
 		return doubtNone
-	case o.doubtsGate(r):
+	case o.doubtsGate(r), o.Uncreated:
 		return doubtGrant
 	case !r.validating && !o.mayEarn():
 		return doubtNone // The mutating hook gives no verdict, and there is nothing to grant.

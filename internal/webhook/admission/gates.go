@@ -170,6 +170,12 @@ func (f *facts) isLateInitialization(r *request) bool {
 	return !slices.ContainsFunc(f.Changes, elsewhere) && f.gate.IsLateInitialization(r.old, r.new)
 }
 
+// isUncreated reports whether the operator asks for an object whether what it stands for, which was never
+// there, may be created by now.
+func (f *facts) isUncreated(r *request) bool {
+	return f.Gate != nil && f.Operator && r.operation == decision.Update && r.new != nil && gate.IsUncreated(f.gate, r.old, f.Child.Ledger)
+}
+
 // gateSetting returns what the request makes of the gate.
 func (o *outcome) gateSetting(r *request) gate.Setting {
 	if o.Gate == nil || r.new == nil {
@@ -204,7 +210,7 @@ func (f *facts) byAuthor(r *request) bool {
 // set, and whose annotations about it are nobody's but ours: want are all its
 // annotations, which they change.
 func (o *outcome) gatePatches(r *request, want map[string]string) []jsonpatch.Operation {
-	if o.gate == nil || o.Operator {
+	if o.gate == nil || o.Operator && !o.grant.OpensGate() {
 		return nil
 	}
 	state := o.gate.state

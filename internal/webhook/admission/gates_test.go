@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
@@ -109,6 +110,16 @@ func contentOf(obj *unstructured.Unstructured) string {
 
 func with(key, value string) func(*unstructured.Unstructured) {
 	return func(obj *unstructured.Unstructured) { annotate(obj, key, value) }
+}
+
+// saying gives an object a status.
+func saying(tb testing.TB, text string) func(*unstructured.Unstructured) {
+	tb.Helper()
+	status := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &status); err != nil {
+		tb.Fatal(err)
+	}
+	return func(obj *unstructured.Unstructured) { obj.Object["status"] = status }
 }
 
 func withLedger(allowances ...v1alpha1.Allowance) func(*unstructured.Unstructured) {
@@ -264,6 +275,7 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 		return bucket(t, fields, gateClosed, append(edits, under(t, approved))...)
 	}
 	held := gate.State{Held: &gate.Hold{User: "alice"}}.Annotations()[v1alpha1.AnnotationGateHeld]
+	looked := saying(t, "{conditions: [{type: Synced, status: 'True', reason: ReconcileSuccess}]}")
 	tests := map[string]struct {
 		user          string
 		groups        []string
@@ -389,6 +401,28 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 			user: operatorUser, before: bucket(t, "size: 2", gateUpdating, under(t, "size: 2"), withLedger(mayUpdate())),
 			after:    bucket(t, "size: 2", gateClosed, under(t, "size: 2")),
 			policies: gateClosed, content: "size: 2", reason: "Own",
+		},
+		"the controller asks, and what was never there may be created by now": {
+			user: operatorUser, parent: mayCreateBucket(), before: closedUnder("size: 1", "size: 1", looked), after: closedUnder("size: 1", "size: 1", looked),
+			policies: gateCreating, opened: "Create by alice: (created), (created)", content: "size: 1", reason: "Own", liveReads: 1,
+		},
+		"the controller asks, and what was changed since may be created by now": {
+			user: operatorUser, parent: mayCreateBucket(), before: closedUnder("size: 2", "size: 1", looked), after: closedUnder("size: 2", "size: 1", looked),
+			policies: gateCreating, opened: "Create by alice: (created), (created)", content: "size: 2", reason: "Own", liveReads: 1,
+		},
+		"the controller asks, and nothing may be created": {
+			user: operatorUser, parent: mayChangeBucket(), before: closedUnder("size: 1", "size: 1", looked), after: closedUnder("size: 1", "size: 1", looked),
+			policies: gateClosed, content: "size: 1", reason: "Own", liveReads: 1,
+		},
+		"the controller asks for what was lost": {
+			user: operatorUser, parent: mayCreateBucket(),
+			before:   closedUnder("size: 1", "size: 1", looked, with("crossplane.io/external-create-succeeded", "2026-03-01T10:00:00Z")),
+			after:    closedUnder("size: 1", "size: 1", looked, with("crossplane.io/external-create-succeeded", "2026-03-01T10:00:00Z")),
+			policies: gateClosed, content: "size: 1", reason: "Own",
+		},
+		"somebody else asks": {
+			user: crossplane, parent: mayCreateBucket(), before: closedUnder("size: 1", "size: 1", looked), after: closedUnder("size: 1", "size: 1", looked),
+			policies: gateClosed, content: "size: 1", reason: "Unchanged",
 		},
 		"the controller cannot put one in": {
 			user: operatorUser, before: closedUnder("size: 2", "size: 2"), after: closedUnder("size: 2", "size: 2", withLedger(mayUpdate())),

@@ -304,6 +304,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	if err := g.gatherSurplus(ctx, r, f); err != nil {
 		return nil, err
 	}
+	f.Uncreated = f.isUncreated(r)
 	f.approve = r.approval(f)
 	f.Approved = f.approve.changes
 	if r.beyondGenerations(ctx, f) || r.mayMoveSwitch(f) {

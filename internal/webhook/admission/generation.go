@@ -70,7 +70,7 @@ func nextGeneration(old *unstructured.Unstructured, policies []*policy.Policy, c
 // gate alone, as far as the mutating hook can tell: it changes the name of what the object
 // stands for, and nothing of the spec.
 func (r *request) mayMoveSwitch(f *facts) bool {
-	return !r.validating && r.old != nil && len(f.Renames) > 0 && f.Child.Generation == r.old.GetGeneration()
+	return !r.validating && r.old != nil && (len(f.Renames) > 0 || f.Uncreated) && f.Child.Generation == r.old.GetGeneration()
 }
 
 // beyondGenerations reports whether no generation tells of what an update triggers:

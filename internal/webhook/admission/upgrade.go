@@ -94,6 +94,21 @@ func (g *Gatherer) gatherUpgrades(ctx context.Context, r *request, f *facts) err
 	return nil
 }
 
+// gatherMoving finds the UpgradeAllowances by which the parent is being upgraded, whoever makes the request.
+func (g *Gatherer) gatherMoving(ctx context.Context, f *facts) {
+	if !f.MayUpgrade() || !g.Upgrades.Any() {
+		return
+	}
+	parent := ancestry.Holder(ctx, g.Namespaces, f.parentObject)
+	for _, a := range g.Upgrades.Selecting(parent.Labels, parent.NamespaceLabels) {
+		if a.Moves(f.rememberedVersions()) {
+			f.Upgrades = append(f.Upgrades, decision.Upgrade{
+				Name: a.Name, Generation: a.Generation, Initiator: a.ChangedBy, Entries: a.Entries, Moves: true,
+			})
+		}
+	}
+}
+
 // askFor asks an UpgradeAllowance about each version that makes the request.
 func (f *facts) askFor(a *upgrade.Allowance, now time.Time) []versionAnswer {
 	var out []versionAnswer
