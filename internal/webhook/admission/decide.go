@@ -112,6 +112,7 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt, before
 			verdict = decision.Decide(ctx, &f.Input)
 		}
 	}
+	verdict = f.byBrokenGlass(ctx, verdict)
 	if f.Uncreated && why != doubtNone && why != doubtBlind {
 		g.gatherMoving(ctx, f)
 	}

@@ -49,6 +49,35 @@ func (f *facts) asked(ctx context.Context, verdict decision.Verdict) decision.Ve
 	return verdict
 }
 
+// byBrokenGlass returns the verdict on a DELETE for which the glass is broken, as nothing else lets what the object
+// stands for go along: whatever lets the object itself go, and also where its deletion is held already.
+func (f *facts) byBrokenGlass(ctx context.Context, verdict decision.Verdict) decision.Verdict {
+	if f.Gate == nil || f.Operation != decision.Delete || f.BreakGlass == "" || !verdict.Allowed {
+		return verdict
+	}
+	switch verdict.Reason {
+	case decision.ReasonOwn, decision.ReasonPlatform:
+		return verdict
+	case decision.ReasonFinishing:
+		if f.gate.state.Held == nil || f.gate.state.Held.Allowed {
+			return verdict
+		}
+	default:
+	}
+	asked := f.asked(ctx, verdict)
+	switch {
+	case asked.Reason == decision.ReasonBreakGlass:
+		return asked
+	case f.deletesOutside(asked):
+		return verdict
+	default:
+		return decision.Verdict{
+			Allowed: true, Reason: decision.ReasonBreakGlass, Policies: f.gate.standing.Denying,
+			Uncovered: []decision.Act{{Operation: decision.Delete}},
+		}
+	}
+}
+
 // deletesOutside reports whether a deletion may take along what the object stands for.
 func (f *facts) deletesOutside(verdict decision.Verdict) bool {
 	return f.ExternalDeletion(verdict, append(f.boundsOfGone(), f.Parent.Policies...))

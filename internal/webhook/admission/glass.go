@@ -93,6 +93,9 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) glass {
 	if len(concerned) == 0 {
 		concerned = f.OwnPolicies
 	}
+	if f.Gate != nil && r.operation == decision.Delete {
+		concerned = f.withGating(concerned)
+	}
 	b.policies = names(slices.DeleteFunc(slices.Clone(concerned), func(p *policy.Policy) bool {
 		return p.Action != v1alpha1.ActionDeny
 	}))
@@ -104,6 +107,18 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) glass {
 	}
 	b.allowed = allowed && err == nil
 	return b
+}
+
+// withGating returns policies with those that gate the object: a deletion for which the glass is broken takes
+// along what the object stands for.
+func (f *facts) withGating(policies []*policy.Policy) []*policy.Policy {
+	out := slices.Clone(policies)
+	for _, p := range f.gate.standing.Denying {
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // brokeGlass reports whether the request was let through, or allows something, only
