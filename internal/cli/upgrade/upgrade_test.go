@@ -403,7 +403,7 @@ func TestSuggestForVersions(t *testing.T) {
 		})
 	}
 	only := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{withheld("spec.size"), withheld(v1alpha1.MutationDeleteObject)}})
-	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{only}, policies(t), user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), isWithheld) {
+	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{only}, policies(t), nowhere, user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), isWithheld) {
 		t.Errorf("of what waits for something that is withheld: %v", err)
 	}
 	old := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denied("spec.old", by("web:v1", time.Hour, v1alpha1.StandingSame))}})
