@@ -83,12 +83,9 @@ func (in *Input) allowances() []permit {
 
 // parentAllows reports whether the requester may use what the parent, or what it reads,
 // allows.
-func (in *Input) parentAllows() bool { return in.parentGives() && in.MayExercise() }
-
-// parentGives reports whether the parent, or what it reads, allows anything at all.
-func (in *Input) parentGives() bool {
+func (in *Input) parentAllows() bool {
 	return in.ParentState == ParentFound && !in.Parent.OneSided && !in.Parent.Deleting && !in.Parent.isWithheld() &&
-		!isWithheldOf(in.Referents)
+		!isWithheldOf(in.Referents) && in.MayExercise()
 }
 
 // justification returns the one entry that is said to have caused the act, of those

@@ -28,7 +28,7 @@ import (
 // is being upgraded. The creation of the child in the cluster was allowed before. What was there and is lost is
 // none of it.
 func (in *Input) creating() []v1alpha1.Allowance {
-	if !in.Uncreated || !in.parentGives() {
+	if !in.Uncreated || isWithheldOf(in.Referents) {
 		return nil
 	}
 	sources := in.sources(in.outsideEntries(), func(e ledger.Entry) bool { return gate.Creates(e.Mutations) })

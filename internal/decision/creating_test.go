@@ -71,6 +71,7 @@ func TestCreating(t *testing.T) {
 		"what others may create":                {request: asked(shopEntry("alice", "spec.size", mayOutside(map[string]string{"kind": "Queue"}, "Create")))},
 		"what may be created in the cluster":    {request: asked(shopEntry("alice", "spec.size", mayChange("create")))},
 		"a change of the parent is withheld":    {request: asked(create).ofWithheld(t, "spec.size", "1")},
+		"a change of what the parent reads is":  {request: asked(create).with(func(in *Input) { in.Referents = []Referent{referentOf(configChange(t, mallory))} })},
 		"what is there":                         {request: asked(create).with(func(in *Input) { in.Uncreated = false })},
 		"the parent goes":                       {request: asked(create).with(func(in *Input) { in.Parent.Deleting = true })},
 		"the parent does not know the child":    {request: asked(create).with(func(in *Input) { in.Parent.OneSided = true })},

@@ -462,6 +462,21 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
 	},
 	{
+		name:  "gates: what was lost outside is created again",
+		edits: []edit{{"internal/gate/crossplane/needed.go", "s.create == createNone && !known(s.ready) && !known(s.async)", "!known(s.async)"}},
+		unit:  []string{"-run=TestIsUncreated", "./internal/gate/crossplane"},
+	},
+	{
+		name:  "gates: what is withheld of what a parent reads creates outside",
+		edits: []edit{{"internal/decision/creating.go", "if !in.Uncreated || isWithheldOf(in.Referents) {", "if !in.Uncreated {"}},
+		unit:  []string{"-run=TestCreating", "./internal/decision"},
+	},
+	{
+		name:  "glass: what it deletes outside is told to nobody",
+		edits: []edit{{"internal/webhook/admission/decide.go", "	verdict = f.byBrokenGlass(ctx, verdict)\n", ""}},
+		unit:  []string{"-run=TestGlassIsBrokenForWhatIsOutside", "./internal/webhook/admission"},
+	},
+	{
 		name:  "answers: what came before a denial was known answers nothing",
 		edits: []edit{{"internal/controller/holder/blocked.go", "denial.Answered(status.History, status.LastDenial) ||", "denial.Answered(nil, status.LastDenial) ||"}},
 		unit:  []string{"-run=TestAnswer$", "./internal/controller/holder"},
@@ -657,11 +672,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestDenialSaysWhatWasAsked", "./internal/webhook/admission"},
 	},
 	{
-		name:  "upgrade: what an older version is denied blocks it",
+		name: "upgrade: what an older version is denied blocks it",
 		edits: []edit{
 			{"internal/upgrade/blocked.go", "	default:\n		return false\n	}\n}\n\n// isOlderNow", "	default:\n		return true\n	}\n}\n\n// isOlderNow"},
 		},
-		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
+		unit: []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
 	},
 	{
 		name:  "upgrade: what is older by now blocks it",
