@@ -24,6 +24,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -120,5 +121,19 @@ var _ = Describe("A resource that a Composition gets", func() {
 			})
 			Expect(shared.As("greta", user.SystemPrivilegedGroup).Update(ctx, u)).To(Succeed())
 		}, "greta"),
+		Entry("by an approval", SpecTimeout(specTimeout), "approving.example.org", func(ctx context.Context, db *unstructured.Unstructured, _ *v1alpha1.UpgradeAllowance) {
+			GinkgoHelper()
+			const group = "approving.example.org"
+			p := &v1alpha1.AllowancePolicy{}
+			Expect(shared.Get(ctx, client.ObjectKey{Name: group}, p)).To(Succeed())
+			p.Spec.Rules[0].Policies[1].Verbs = []string{"Create", "Update"}
+			Expect(shared.Update(ctx, p)).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(p), p)).To(Succeed())
+				g.Expect(p.Status.Conditions).To(ContainElement(SatisfyAll(HaveField("Type", v1alpha1.ConditionEnforced),
+					HaveField("Status", metav1.ConditionTrue), HaveField("ObservedGeneration", p.Generation))))
+			}).Should(Succeed())
+			Expect(shared.initiator().Patch(ctx, db.DeepCopy(), merge(`{"metadata":{"annotations":{"kausality.io/approve":"spec.size"}}}`))).To(Succeed())
+		}, "alice"),
 	)
 })
