@@ -64,7 +64,7 @@ func (c *Cluster) Around(ctx context.Context, policies Policies, target Target, 
 	}
 	all, err := c.Records(ctx, metav1.NamespaceAll)
 	if err != nil {
-		return Around{Records: own, Elsewhere: err}, nil
+		return Around{Records: own, Elsewhere: err}, nil //nolint:nilerr // It is told, beside what could be read.
 	}
 	return Around{Records: all}, nil
 }

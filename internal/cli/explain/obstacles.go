@@ -57,7 +57,7 @@ func (h *holder) obstacles(above []string) []Obstacle {
 
 // withheld returns the changes of a holder from which nothing follows.
 func (h *holder) withheld(marks ledger.Ledger, above []string) []Obstacle {
-	out := []Obstacle{}
+	out := make([]Obstacle, 0, len(marks))
 	since := h.firstSeen()
 	for _, e := range marks {
 		out = append(out, Obstacle{

@@ -48,7 +48,7 @@ func (s *sight) noteOthers(ctx context.Context, c *cluster.Cluster) {
 		}
 		var chain []policy.Holder
 		chain, s.notes = c.Ancestry(ctx, s.policies, obj, s.notes)
-		if slices.ContainsFunc(s.policies.Index.InEffect(chain), func(p *policy.Policy) bool { return p.Bounds(child) }) {
+		if slices.ContainsFunc(s.policies.InEffect(chain), func(p *policy.Policy) bool { return p.Bounds(child) }) {
 			s.notes = append(s.notes, fmt.Sprintf("%s bounds it as well: what is allowed there has to cover a change, too: %s", name(ref), command))
 		}
 	}

@@ -136,9 +136,9 @@ WHY NOT MORE
 					return c.List(ctx, list, opts...)
 				},
 			}).WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.kind", func(o client.Object) []string {
-				return []string{o.(*v1alpha1.AllowanceRecord).Spec.TargetRef.Kind}
+				return []string{targetRef(o).Kind}
 			}).WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.name", func(o client.Object) []string {
-				return []string{o.(*v1alpha1.AllowanceRecord).Spec.TargetRef.Name}
+				return []string{targetRef(o).Name}
 			}).Build(), "shop", served)
 			seen, err := read(t.Context(), c, cluster.Target{GVK: claims, Namespace: "shop", Name: "c1"})
 			if err != nil {
@@ -200,4 +200,12 @@ func TestReadOfAHiddenParent(t *testing.T) {
 	if !strings.Contains(page, "You may not read its parent.") || !strings.Contains(page, "What holds for it as a child of Deployment/web cannot be told: ") {
 		t.Errorf("it does not say what it could not read:\n%s", page)
 	}
+}
+
+// targetRef returns what a record is about, and nothing of what is none.
+func targetRef(o client.Object) v1alpha1.TargetReference {
+	if rec, ok := o.(*v1alpha1.AllowanceRecord); ok {
+		return rec.Spec.TargetRef
+	}
+	return v1alpha1.TargetReference{}
 }

@@ -126,7 +126,7 @@ func (o *options) prepare(ctx context.Context, c *cluster.Cluster, streams gener
 			return err
 		}
 		if report.told = true; report.Incomplete {
-			fmt.Fprintln(streams.ErrOut, "Not all objects could be read: there may be more.")
+			_, _ = fmt.Fprintln(streams.ErrOut, "Not all objects could be read: there may be more.")
 		}
 		yes, err := confirm.Ask(streams, "Take back what Kausality has left on all objects of the cluster? --dry-run shows it.")
 		if err != nil || !yes {

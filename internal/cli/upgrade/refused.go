@@ -171,7 +171,7 @@ func namesOf(versions []v1alpha1.RequestVersion) string {
 const maxVersions = 16
 
 // writeTo has an UpgradeAllowance be about the versions.
-func (v newVersions) writeTo(spec *v1alpha1.UpgradeAllowanceSpec) {
+func (v *newVersions) writeTo(spec *v1alpha1.UpgradeAllowanceSpec) {
 	spec.Triggers = v.triggers
 	ofController := slices.Contains(v.triggers, v1alpha1.UpgradeOfController)
 	switch {
@@ -183,7 +183,7 @@ func (v newVersions) writeTo(spec *v1alpha1.UpgradeAllowanceSpec) {
 }
 
 // notes say what is left out.
-func (v newVersions) notes() (out []string) {
+func (v *newVersions) notes() (out []string) {
 	for by, count := range v.kept {
 		do := ""
 		if by.why == upgrade.Withheld {

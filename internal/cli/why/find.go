@@ -76,7 +76,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	if unread != nil {
 		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", unread))
 	}
-	if err == nil && seen.obj != nil {
+	if unread == nil && seen.obj != nil {
 		report.Notes = append(report.Notes, uncreated(ctx, c.Children, policies, seen.obj)...)
 	}
 	generating, err := c.GeneratingPolicies(ctx)

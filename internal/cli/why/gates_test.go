@@ -18,6 +18,7 @@ package why
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,7 +66,7 @@ spec:
 	waits, rests := object("cloud.example.com/v1", "Bucket", "a", waiting), object("cloud.example.com/v1", "Bucket", "b", "Crossplane observes.")
 	list := func(_ context.Context, _ cluster.Policies, kind schema.GroupKind, parent *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 		if kind.Kind != "Bucket" || parent.GetKind() != "Shop" {
-			t.Errorf("asked for %s of %s", kind.Kind, parent.GetKind())
+			return nil, fmt.Errorf("asked for %s of %s", kind.Kind, parent.GetKind())
 		}
 		return []*unstructured.Unstructured{waits, rests}, nil
 	}
