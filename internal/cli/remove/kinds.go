@@ -17,6 +17,7 @@ limitations under the License.
 package remove
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,6 +67,10 @@ func kindsServed(client discovery.DiscoveryInterface) ([]kind, error) {
 		}
 		driver, _ := drivers.For(r.Categories)
 		kinds = append(kinds, kind{gvk: gv.WithKind(r.Kind), status: withStatus.Has(gv.WithResource(r.Name)), driver: driver})
+	})
+	// Discovery has them in any order.
+	slices.SortFunc(kinds, func(a, b kind) int {
+		return cmp.Or(cmp.Compare(a.gvk.Group, b.gvk.Group), cmp.Compare(a.gvk.Kind, b.gvk.Kind))
 	})
 	return kinds, preferredErr
 }
