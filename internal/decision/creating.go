@@ -22,11 +22,10 @@ import (
 	"kausality.io/operator/internal/ledger"
 )
 
-// creating returns the entries by which what a child stands for is created although it was not when the child
-// was: what allows that came later, and nothing changes in the child by which its gate would open. There are
-// those of the External entries that the parent has for the child, with Create, and of the UpgradeAllowances by which it
-// is being upgraded. The creation of the child in the cluster was allowed before. What was there and is lost is
-// none of it.
+// creating returns the entries that allow to create what a child stands for, where that was not allowed when
+// the child was created. Nothing changes in the child when it is allowed later, so that the operator asks
+// (Uncreated). Create is allowed by External entries of the parent's ledger, and of an UpgradeAllowance by
+// which the parent is being upgraded. What was created outside and lost is never created again by this.
 func (in *Input) creating() []v1alpha1.Allowance {
 	if !in.Uncreated || isWithheldOf(in.Referents) {
 		return nil

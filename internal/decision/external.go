@@ -20,16 +20,16 @@ import (
 	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
 
 // The verbs of a system outside by which a child follows what it was let through for
 // without an allowance. Deleting is never among them.
-var followingVerbs = []string{externalCreate, externalUpdate}
+var followingVerbs = []string{gate.VerbCreate, externalUpdate}
 
 const (
-	externalCreate = "Create"
 	externalUpdate = "Update"
 	externalDelete = "Delete"
 )

@@ -20,9 +20,13 @@ package denial
 
 import (
 	"slices"
+	"time"
 
 	"kausality.io/operator/api/v1alpha1"
 )
+
+// Together is the time within which the requests of one reconcile are denied.
+const Together = time.Minute
 
 // Passed reports whether whoever was denied something was let through with it later, such as after it
 // was approved.

@@ -36,10 +36,10 @@ func (a *Allowance) IsBlocked(status *v1alpha1.AllowanceRecordStatus, now time.T
 		a.isAboutDenial(status, d) && !isOverDenial(status, d, now)
 }
 
-// isOverDenial reports whether nobody waits any more for what was denied: where nobody tried again for
-// long, only a parent that has not settled still does. What is made from a revision
-// has settled only where nothing was denied since: then it waits no more, whenever something was last let
-// through, which is known to some seconds.
+// isOverDenial reports whether nobody waits any more for what was denied. It passed later; or nobody tried
+// again for longestPause, and the parent has settled; or the upgrade of the parent went on, or ended, after
+// the denial. A parent that is made from a revision settles only where nothing was denied since. When a version
+// was last let through is known to some seconds only.
 func isOverDenial(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision, now time.Time) bool {
 	return status.Blocked == nil && now.Sub(d.Time.Time) > longestPause || denial.Passed(status.History, d) ||
 		slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {
@@ -57,9 +57,9 @@ func (a *Allowance) isAboutDenial(status *v1alpha1.AllowanceRecordStatus, d *v1a
 	})
 }
 
-// concerns reports whether a denial of a request by a version is one of the upgrade. What is denied once
-// the parent was upgraded may be the rest of it: a change of what the UpgradeAllowance names, which
-// nothing else explains.
+// concerns reports whether a denial of a request by a version is one of the upgrade. A denial after the upgrade
+// of the parent is over may be the rest of it, if it is about a child that the UpgradeAllowance names and
+// nothing of the parent is withheld.
 func (a *Allowance) concerns(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision, by v1alpha1.RequestVersion) bool {
 	rest := func() bool {
 		return a.IsAbout(d.Kind) && !slices.ContainsFunc(status.Active, func(e v1alpha1.Allowance) bool { return e.Relation == v1alpha1.RelationWithheld })

@@ -14,29 +14,25 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package cluster
+package cluster_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
-	fakediscovery "k8s.io/client-go/discovery/fake"
-	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/clustertest"
 	"kausality.io/operator/internal/lineage"
 )
 
@@ -50,17 +46,10 @@ func TestAround(t *testing.T) {
 	mapper.Add(composite, apimeta.RESTScopeRoot)
 	mapper.Add(shop, apimeta.RESTScopeNamespace)
 	mapper.Add(tenant, apimeta.RESTScopeRoot)
-	served := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{{
-		GroupVersion: group.String(),
-		APIResources: []metav1.APIResource{
-			{Name: "claims", Kind: "Claim", Namespaced: true, Categories: []string{lineage.CategoryClaim}},
-			{Name: "composites", Kind: "Composite"}, {Name: "shops", Kind: "Shop", Namespaced: true}, {Name: "tenants", Kind: "Tenant"},
-		},
-	}}}}
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	served := clustertest.Serving(group,
+		metav1.APIResource{Name: "claims", Kind: "Claim", Namespaced: true, Categories: []string{lineage.CategoryClaim}},
+		metav1.APIResource{Name: "composites", Kind: "Composite"}, metav1.APIResource{Name: "shops", Kind: "Shop", Namespaced: true},
+		metav1.APIResource{Name: "tenants", Kind: "Tenant"})
 	recordOf := func(kind schema.GroupVersionKind, in, namespace, name string, parent types.UID) client.Object {
 		return &v1alpha1.AllowanceRecord{
 			ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: name},
@@ -109,19 +98,14 @@ func TestAround(t *testing.T) {
 		"those elsewhere do not matter":        {of: shop, name: "s1", obj: objectOf(shop, "s1", nil), served: served, forbidden: true, want: own},
 	} {
 		t.Run(name, func(t *testing.T) {
-			target := Target{GVK: tc.of, Namespace: "shop", Name: tc.name}
+			target := cluster.Target{GVK: tc.of, Namespace: "shop", Name: tc.name}
 			if tc.of == composite {
 				target.Namespace = ""
 			}
-			c := New(fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(records...).WithInterceptorFuncs(interceptor.Funcs{
-				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-					if in := (&client.ListOptions{}).ApplyOptions(opts); tc.forbidden && in.Namespace == "" {
-						return apierrors.NewForbidden(schema.GroupResource{Resource: "allowancerecords"}, "", nil)
-					}
-					return c.List(ctx, list, opts...)
-				},
-			}).Build(), "shop", tc.served)
-			around, err := c.Around(t.Context(), Policies{}, target, tc.obj)
+			may := func(_ client.ObjectList, namespace string) bool { return !tc.forbidden || namespace != "" }
+			c := cluster.New(fake.NewClientBuilder().WithScheme(clustertest.Scheme(t)).WithRESTMapper(mapper).WithObjects(records...).
+				WithInterceptorFuncs(clustertest.Listing(may)).Build(), "shop", tc.served)
+			around, err := c.Around(t.Context(), cluster.Policies{}, target, tc.obj)
 			if err != nil {
 				t.Fatal(err)
 			}

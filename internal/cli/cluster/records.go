@@ -46,7 +46,7 @@ func (c *Cluster) Records(ctx context.Context, namespace string, opts ...client.
 	return list.Items, nil
 }
 
-// Around is an object, and the AllowanceRecords of what may be above and below it.
+// Around holds the AllowanceRecords of what may be above and below an object.
 type Around struct {
 	// Records of its namespace, and of all others where what is above or below it may be elsewhere.
 	Records []v1alpha1.AllowanceRecord
@@ -54,9 +54,10 @@ type Around struct {
 	Elsewhere error
 }
 
-// Around reads the AllowanceRecords of what may be above and below an object, which is nil where it cannot
-// be read or is gone. Those of cluster-scoped objects are in a namespace that only the operator knows: where
-// the object, or what is below it, may have something to do with such, they are looked for in all.
+// Around reads the AllowanceRecords of what may be above and below the target. obj is nil where the target
+// cannot be read or is gone. Records of cluster-scoped objects are in a namespace that only the operator
+// knows. So all namespaces are read where the target, or an object below it, may have such an object above
+// or below it.
 func (c *Cluster) Around(ctx context.Context, policies Policies, target Target, obj *unstructured.Unstructured) (Around, error) {
 	own, err := c.Records(ctx, target.Namespace)
 	if err != nil || target.Namespace == metav1.NamespaceAll || !c.leavesNamespace(policies, target, obj, own) {
@@ -69,8 +70,8 @@ func (c *Cluster) Around(ctx context.Context, policies Policies, target Target, 
 	return Around{Records: all}, nil
 }
 
-// leavesNamespace reports whether what is above or below an object may be elsewhere. records are those of
-// its namespace: what they have below it may lead out of it as well.
+// leavesNamespace reports whether an ancestor or a descendant of the target may be outside its namespace.
+// Descendants are found in records, which are those of the namespace.
 func (c *Cluster) leavesNamespace(policies Policies, target Target, obj *unstructured.Unstructured, records []v1alpha1.AllowanceRecord) bool {
 	if c.leadsOut(policies, target.GVK.GroupKind()) {
 		return true
@@ -87,8 +88,8 @@ func (c *Cluster) leavesNamespace(policies Policies, target Target, obj *unstruc
 	return ok && (!c.Namespaced(ref.GVK.GroupKind()) || ref.Namespace != obj.GetNamespace())
 }
 
-// leadsOut reports whether the children of objects of a kind may be in another namespace, or in none. Where
-// no policy that can be read names the kind, what the API server serves says which categories it has.
+// leadsOut reports whether children of a kind may be in another namespace, or cluster-scoped. The categories
+// that the API server serves decide as well, as the caller may not be allowed to read the policies.
 func (c *Cluster) leadsOut(policies Policies, kind schema.GroupKind) bool {
 	if policies.HasCategory(kind, lineage.CategoryClaim) || policies.Naming(kind) != nil {
 		return true
@@ -98,8 +99,8 @@ func (c *Cluster) leadsOut(policies Policies, kind schema.GroupKind) bool {
 	})
 }
 
-// UIDOf returns the UID of an object; where it cannot be read, as its record has it, and empty where none
-// does.
+// UIDOf returns the UID of the target: that of obj, or, where obj is nil, that in the record of the target.
+// It is empty where there is no such record.
 func UIDOf(target Target, obj *unstructured.Unstructured, records []v1alpha1.AllowanceRecord) types.UID {
 	if obj != nil {
 		return obj.GetUID()

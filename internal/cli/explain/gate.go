@@ -26,6 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/kubectl"
@@ -81,22 +82,18 @@ func orphanCommand(ref v1alpha1.TargetReference) string {
 }
 
 func gateCondition(obj *unstructured.Unstructured) *metav1.Condition {
-	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions") // none where it is something else
-	for _, item := range list {
-		fields, ok := item.(map[string]any)
-		if !ok || fields["type"] != v1alpha1.ConditionGate {
-			continue
-		}
-		c := &metav1.Condition{Type: v1alpha1.ConditionGate}
-		c.Reason, _ = fields["reason"].(string)
-		c.Message, _ = fields["message"].(string)
-		since, _ := fields["lastTransitionTime"].(string)
-		if err := c.LastTransitionTime.UnmarshalQueryParameter(since); err != nil {
-			c.LastTransitionTime = metav1.Time{}
-		}
-		return c
+	fields := conditions.Of(obj, v1alpha1.ConditionGate)
+	if fields == nil {
+		return nil
 	}
-	return nil
+	c := &metav1.Condition{Type: v1alpha1.ConditionGate}
+	c.Reason, _ = fields["reason"].(string)
+	c.Message, _ = fields["message"].(string)
+	since, _ := fields["lastTransitionTime"].(string)
+	if err := c.LastTransitionTime.UnmarshalQueryParameter(since); err != nil {
+		c.LastTransitionTime = metav1.Time{}
+	}
+	return c
 }
 
 // gate says what the gate of the object lets through.

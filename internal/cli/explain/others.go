@@ -21,6 +21,9 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/internal/cli/cluster"
@@ -29,28 +32,43 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// noteOthers says which other parents bound the object as well: the report is about the one by which its
-// chain goes on, and what is allowed there covers a change only as far as each of them does, too.
+// noteOthers adds a note for each other parent that bounds the object as well. The report is about one parent,
+// and a change that this one allows is denied unless the others allow it, too.
 func (s *sight) noteOthers(ctx context.Context, c *cluster.Cluster) {
 	child := s.obj.obj.GroupVersionKind().GroupKind()
 	for _, ref := range c.Parents(ctx, s.policies, s.obj.obj) {
 		if ref == s.ref {
 			continue
 		}
-		command := phrase.Command("explain", targetOf(ref, nil))
-		obj, err := c.Object(ctx, ref.GVK, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
-		switch {
-		case err != nil:
+		obj, err := readNamed(ctx, c, ref)
+		if err != nil {
 			s.notes = append(s.notes, fmt.Sprintf("Whether %s bounds it as well cannot be told: %v", name(ref), err))
-			continue
-		case !ref.Names(obj):
+		}
+		if obj == nil {
 			continue
 		}
 		var chain []policy.Holder
 		chain, s.notes = c.Ancestry(ctx, s.policies, obj, s.notes)
 		if slices.ContainsFunc(s.policies.InEffect(chain), func(p *policy.Policy) bool { return p.Bounds(child) }) {
-			s.notes = append(s.notes, fmt.Sprintf("%s bounds it as well: what is allowed there has to cover a change, too: %s", name(ref), command))
+			s.notes = append(s.notes, fmt.Sprintf("%s bounds it as well: what is allowed there has to cover a change, too: %s",
+				name(ref), phrase.Command("explain", targetOf(ref, nil))))
 		}
+	}
+}
+
+// readNamed reads the parent that a reference is to. It returns nil where that does not exist, or is another
+// object of the same name.
+func readNamed(ctx context.Context, c *cluster.Cluster, ref lineage.Ref) (*unstructured.Unstructured, error) {
+	obj, err := c.Object(ctx, ref.GVK, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
+	switch {
+	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !ref.Names(obj):
+		return nil, nil
+	default:
+		return obj, nil
 	}
 }
 

@@ -21,9 +21,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
@@ -84,8 +82,8 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 		if err := s.readParent(ctx, c); err != nil {
 			return nil, err
 		}
+		s.noteOthers(ctx, c)
 	}
-	s.noteOthers(ctx, c)
 	around, err := c.Around(ctx, s.policies, target, obj)
 	if err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("What is blocked below it cannot be told: %v", err))
@@ -130,16 +128,14 @@ func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 		return nil
 	}
 	s.parent = &standing{}
-	obj, err := c.Object(ctx, s.ref.GVK, types.NamespacedName{Namespace: s.ref.Namespace, Name: s.ref.Name})
+	obj, err := readNamed(ctx, c, s.ref)
 	switch {
-	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
-		return nil
 	case apierrors.IsForbidden(err):
 		s.parent, s.parentUntold = nil, true
-		s.notes = append(s.notes, fmt.Sprintf("What holds for it as a child of %s cannot be told: %v", phrase.Object(s.ref.GVK.Kind, s.ref.Name), err))
+		s.notes = append(s.notes, fmt.Sprintf("What holds for it as a child of %s cannot be told: %v", name(s.ref), err))
 	case err != nil:
-		return fmt.Errorf("reading the parent %s: %w", phrase.Object(s.ref.GVK.Kind, s.ref.Name), err)
-	case s.ref.Names(obj):
+		return fmt.Errorf("reading the parent %s: %w", name(s.ref), err)
+	case obj != nil:
 		s.parent.obj = obj
 		s.parent.rec = s.recordOf(ctx, c, obj)
 	}

@@ -28,51 +28,27 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	fakediscovery "k8s.io/client-go/discovery/fake"
-	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/clustertest"
 	"kausality.io/operator/internal/cli/text"
-	"kausality.io/operator/internal/lineage"
 )
 
 // TestReadOfAClaim reads what there is of a claim whose composite resource, which is in no namespace, is
 // blocked: its record is in the operator's namespace. What may not be read is said.
 func TestReadOfAClaim(t *testing.T) {
-	claims := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Claim"}
-	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{claims.GroupVersion()})
-	mapper.Add(claims, apimeta.RESTScopeNamespace)
-	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), apimeta.RESTScopeRoot)
-	served := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{{
-		GroupVersion: claims.GroupVersion().String(),
-		APIResources: []metav1.APIResource{{Name: "claims", Kind: claims.Kind, Namespaced: true, Categories: []string{lineage.CategoryClaim}}},
-	}}}}
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if err := corev1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-	claim := &unstructured.Unstructured{}
-	claim.SetGroupVersionKind(claims)
-	claim.SetNamespace("shop")
-	claim.SetName("c1")
-	claim.SetUID("c1")
-	claim.SetAnnotations(map[string]string{
+	claim := clustertest.MakeClaim(map[string]string{
 		"kausality.io/allowances": `[{"relation":"Withheld","mutation":"spec.size","initiator":"mallory"},` +
 			`{"apiGroup":"example.org","kind":"Composite","relation":"ControllerChild","mutation":"spec.zone","initiator":"alice"}]`,
 		"kausality.io/Blocked": "Update of Composite x1 was denied: something is withheld.",
 	})
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	const shown = `Claim/c1 in namespace shop, Steady
 
 POLICIES FOR IT
@@ -91,7 +67,7 @@ WHY NOT MORE
 `
 	composite := &v1alpha1.AllowanceRecord{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kausality-system", Name: "x1"},
-		Spec:       v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{Group: claims.Group, Version: claims.Version, Kind: "Composite", Name: "x1", UID: "x1"}},
+		Spec:       v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{Group: clustertest.Claims.Group, Version: clustertest.Claims.Version, Kind: "Composite", Name: "x1", UID: "x1"}},
 		Status:     v1alpha1.AllowanceRecordStatus{ParentUID: new(types.UID("c1")), Blocked: &v1alpha1.Blocked{Since: metav1.NewTime(now), Message: "Update of Claim c1 was denied."}},
 	}
 	for name, tc := range map[string]struct {
@@ -111,13 +87,14 @@ WHY NOT MORE
 			}},
 		},
 		"only the namespace may be read": {
-			may:   func(list client.ObjectList, namespace string) bool { return !isRecords(list) || namespace != "" },
+			may: func(list client.ObjectList, namespace string) bool {
+				return !clustertest.IsRecords(list) || namespace != ""
+			},
 			notes: []string{"What is blocked below it, and is cluster-scoped or in another namespace, cannot be told: "},
 		},
 		"neither policies nor records may be read": {
 			may: func(list client.ObjectList, _ string) bool {
-				_, is := list.(*v1alpha1.AllowancePolicyList)
-				return !is && !isRecords(list)
+				return !clustertest.IsPolicies(list) && !clustertest.IsRecords(list)
 			},
 			page: shown,
 			notes: []string{
@@ -128,19 +105,8 @@ WHY NOT MORE
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := cluster.New(fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(namespace, claim, composite).WithInterceptorFuncs(interceptor.Funcs{
-				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-					if !tc.may(list, (&client.ListOptions{}).ApplyOptions(opts).Namespace) {
-						return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
-					}
-					return c.List(ctx, list, opts...)
-				},
-			}).WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.kind", func(o client.Object) []string {
-				return []string{targetRef(o).Kind}
-			}).WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.name", func(o client.Object) []string {
-				return []string{targetRef(o).Name}
-			}).Build(), "shop", served)
-			seen, err := read(t.Context(), c, cluster.Target{GVK: claims, Namespace: "shop", Name: "c1"})
+			c := clustertest.WithClaims(t, tc.may, namespace, claim, composite)
+			seen, err := read(t.Context(), c, cluster.Target{GVK: clustertest.Claims, Namespace: "shop", Name: "c1"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,19 +132,9 @@ WHY NOT MORE
 	}
 }
 
-func isRecords(list client.ObjectList) bool {
-	_, is := list.(*v1alpha1.AllowanceRecordList)
-	return is
-}
-
 // TestReadOfAHiddenParent reads what there is of an object whose parent may not be read.
 func TestReadOfAHiddenParent(t *testing.T) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
+	scheme := clustertest.Scheme(t, corev1.AddToScheme, appsv1.AddToScheme)
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "rs", OwnerReferences: []metav1.OwnerReference{{
 		APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "web", Controller: new(true),
 	}}}}
@@ -200,12 +156,4 @@ func TestReadOfAHiddenParent(t *testing.T) {
 	if !strings.Contains(page, "You may not read its parent.") || !strings.Contains(page, "What holds for it as a child of Deployment/web cannot be told: ") {
 		t.Errorf("it does not say what it could not read:\n%s", page)
 	}
-}
-
-// targetRef returns what a record is about, and nothing of what is none.
-func targetRef(o client.Object) v1alpha1.TargetReference {
-	if rec, ok := o.(*v1alpha1.AllowanceRecord); ok {
-		return rec.Spec.TargetRef
-	}
-	return v1alpha1.TargetReference{}
 }

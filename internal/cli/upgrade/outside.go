@@ -75,7 +75,7 @@ func names(p *policy.Policy, driver gate.Driver, known gate.Target) bool {
 func (s *suggested) outside(a *asked, target map[string]string) []v1alpha1.PolicyEntry {
 	e := v1alpha1.PolicyEntry{Target: v1alpha1.Target{External: target}, Relation: v1alpha1.RelationExternal}
 	if a.create {
-		e.Verbs = append(e.Verbs, "Create")
+		e.Verbs = append(e.Verbs, gate.VerbCreate)
 	}
 	if len(a.paths) > 0 {
 		e.Verbs = append(e.Verbs, "Update")

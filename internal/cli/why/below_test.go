@@ -44,7 +44,7 @@ func TestWhyBelow(t *testing.T) {
 		rec.Status.ParentUID = &parent
 		return rec
 	}
-	deletion := denial(34*time.Second, "Delete", "web-1-a", "delete")
+	deletion := denialOf(34*time.Second, "Delete", "web-1-a", "delete")
 	deletion.Kind = "Pod"
 	blocked := v1alpha1.AllowanceRecordStatus{
 		Blocked: &v1alpha1.Blocked{Since: before(time.Minute), User: "mallory", Message: "Delete of Pod web-1-a was denied: no allowance covers it."},

@@ -17,52 +17,25 @@ limitations under the License.
 package why
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	fakediscovery "k8s.io/client-go/discovery/fake"
-	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/clustertest"
 	"kausality.io/operator/internal/cli/text"
-	"kausality.io/operator/internal/lineage"
 )
 
 // TestWhyOfAClaim is of a claim whose composite resource, which is in no namespace, is blocked: its record is
 // in the operator's namespace.
 func TestWhyOfAClaim(t *testing.T) {
-	claims := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Claim"}
-	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{claims.GroupVersion()})
-	mapper.Add(claims, apimeta.RESTScopeNamespace)
-	served := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{{
-		GroupVersion: claims.GroupVersion().String(),
-		APIResources: []metav1.APIResource{{Name: "claims", Kind: claims.Kind, Namespaced: true, Categories: []string{lineage.CategoryClaim}}},
-	}}}}
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	claim := &unstructured.Unstructured{}
-	claim.SetGroupVersionKind(claims)
-	claim.SetNamespace("shop")
-	claim.SetName("c1")
-	claim.SetUID("c1")
-	claim.SetAnnotations(map[string]string{
+	claim := clustertest.MakeClaim(map[string]string{
 		"kausality.io/allowances": `[{"relation":"Withheld","mutation":"spec.size","initiator":"mallory"}]`,
 		"kausality.io/Blocked":    "Update of Composite x1 was denied: something is withheld.",
 	})
@@ -84,13 +57,13 @@ in namespace shop: allowancerecords.kausality.io is forbidden: no
 What would have allowed it cannot be told: reading the AllowancePolicies:
 allowancerecords.kausality.io is forbidden: no
 `
-	refused := denial(34*time.Second, "Update", "c1", "spec.size")
-	refused.Kind = claims.Kind
+	refused := denialOf(34*time.Second, "Update", "c1", "spec.size")
+	refused.Kind = clustertest.Claims.Kind
 	composite := func(name string, parent types.UID) client.Object {
 		return &v1alpha1.AllowanceRecord{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "kausality-system", Name: name},
 			Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
-				Group: claims.Group, Version: claims.Version, Kind: "Composite", Name: name, UID: types.UID(name),
+				Group: clustertest.Claims.Group, Version: clustertest.Claims.Version, Kind: "Composite", Name: name, UID: types.UID(name),
 			}},
 			Status: v1alpha1.AllowanceRecordStatus{
 				ParentUID: &parent, History: []v1alpha1.HistoryEntry{refused},
@@ -112,18 +85,18 @@ allowancerecords.kausality.io is forbidden: no
 			"AllowanceRecords in all namespaces: allowancerecords.kausality.io is forbidden: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := cluster.New(fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).
-				WithObjects(claim, composite("x1", "c1"), composite("stranger", "c2")).WithInterceptorFuncs(interceptor.Funcs{
-				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-					_, policies := list.(*v1alpha1.AllowancePolicyList)
-					_, ok := list.(*v1alpha1.AllowanceRecordList)
-					if tc.nothing && (ok || policies) || ok && tc.forbidden && (&client.ListOptions{}).ApplyOptions(opts).Namespace == "" {
-						return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("allowancerecords").GroupResource(), "", errors.New("no"))
-					}
-					return c.List(ctx, list, opts...)
-				},
-			}).Build(), "shop", served)
-			report, err := findOf(t.Context(), c, &cluster.Target{GVK: claims, Namespace: "shop", Name: "c1"})
+			may := func(list client.ObjectList, namespace string) bool {
+				switch {
+				case clustertest.IsPolicies(list):
+					return !tc.nothing
+				case clustertest.IsRecords(list):
+					return !tc.nothing && (!tc.forbidden || namespace != "")
+				default:
+					return true
+				}
+			}
+			c := clustertest.WithClaims(t, may, claim, composite("x1", "c1"), composite("stranger", "c2"))
+			report, err := findOf(t.Context(), c, &cluster.Target{GVK: clustertest.Claims, Namespace: "shop", Name: "c1"})
 			if err != nil {
 				t.Fatal(err)
 			}

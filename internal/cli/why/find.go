@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +30,7 @@ import (
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/denial"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
@@ -90,9 +90,9 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	return report, nil
 }
 
-// readRecords reads the records of the namespace, or of what may be above and below the subject. Those near
-// it are of its namespace, and of its parent, which alone may tell of refusals of changes of it: another
-// parent that is in no namespace may have a child of its name elsewhere.
+// readRecords reads the records of the namespace, or of what may be above and below the subject. near are those
+// of its namespace and of its parent, which may tell of refused changes of the subject. The others may not: a
+// cluster-scoped object may have a child of the same name in another namespace.
 func readRecords(
 	ctx context.Context, c *cluster.Cluster, policies cluster.Policies, subject *cluster.Target, seen *seen,
 ) (all, near []v1alpha1.AllowanceRecord, err error) {
@@ -227,15 +227,12 @@ func isOf(blocked *v1alpha1.Blocked, e v1alpha1.HistoryEntry) bool {
 	return blocked != nil && (blocked.User == "" || blocked.User == e.User)
 }
 
-// deniedTogether is the time within which the requests of one reconcile are denied, as for the operator.
-const deniedTogether = time.Minute
-
-// mayWait reports whether a denial that is not the latest one may still be waited for: whoever waits was
-// denied it since the object is blocked, and was not let through with the like since. Nobody notes which of
-// several denials are tried again.
+// mayWait reports whether somebody may still wait for a denial that is not the latest one. It was denied to
+// whoever waits, since the object is blocked, and that user was not let through with it later. Which of
+// several denials are tried again is not recorded.
 func mayWait(status *v1alpha1.AllowanceRecordStatus, e v1alpha1.HistoryEntry) bool {
 	b := status.Blocked
-	if b == nil || !isOf(b, e) || e.Time.Time.Before(b.Since.Add(-deniedTogether)) {
+	if b == nil || !isOf(b, e) || e.Time.Time.Before(b.Since.Add(-denial.Together)) {
 		return false
 	}
 	return !slices.ContainsFunc(status.History, func(passed v1alpha1.HistoryEntry) bool {

@@ -28,14 +28,16 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/gate"
 )
 
 // children returns the objects of a kind of which another one is the parent.
 type children func(ctx context.Context, policies cluster.Policies, kind schema.GroupKind, parent *unstructured.Unstructured) ([]*unstructured.Unstructured, error)
 
-// uncreated tells of an object, and of what policies name of its children, what is not outside the cluster
-// as nothing has allowed to create it: nothing of that was refused. What cannot be listed is left out.
+// uncreated names the object itself, and those of its children that policies name, that stand for something
+// that was never created outside the cluster as nothing allowed it. No record tells of that, as nothing was
+// refused. Children that cannot be listed are left out.
 func uncreated(ctx context.Context, list children, policies cluster.Policies, obj *unstructured.Unstructured) []string {
 	objects, kinds := []*unstructured.Unstructured{obj}, sets.New[schema.GroupKind]()
 	for _, p := range policies.For(obj.GroupVersionKind().GroupKind()) {
@@ -51,21 +53,10 @@ func uncreated(ctx context.Context, list children, policies cluster.Policies, ob
 	}
 	var out []string
 	for _, each := range objects {
-		if message := gateMessage(each); strings.Contains(message, gate.NotOutside) {
+		message, _ := conditions.Of(each, v1alpha1.ConditionGate)["message"].(string)
+		if strings.Contains(message, gate.NotOutside) {
 			out = append(out, fmt.Sprintf("The gate of %s waits. %s", phrase.Object(each.GetKind(), each.GetName()), message))
 		}
 	}
 	return out
-}
-
-// gateMessage returns what the condition about its gate says of an object, empty where it has none.
-func gateMessage(obj *unstructured.Unstructured) string {
-	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions") // none where it is something else
-	for _, item := range list {
-		if fields, ok := item.(map[string]any); ok && fields["type"] == v1alpha1.ConditionGate {
-			message, _ := fields["message"].(string)
-			return message
-		}
-	}
-	return ""
 }

@@ -108,7 +108,7 @@ func recordOf(name string, status v1alpha1.AllowanceRecordStatus) v1alpha1.Allow
 	}
 }
 
-func denial(age time.Duration, operation, child string, paths ...string) v1alpha1.HistoryEntry {
+func denialOf(age time.Duration, operation, child string, paths ...string) v1alpha1.HistoryEntry {
 	return v1alpha1.HistoryEntry{
 		Time: before(age), Event: v1alpha1.EventDenied, Operation: operation, Kind: "ReplicaSet", Names: []string{child},
 		User: "mallory", Paths: paths, Policies: []string{"deployment"}, Message: "that is not allowed",
@@ -118,16 +118,16 @@ func denial(age time.Duration, operation, child string, paths ...string) v1alpha
 // TestSeveralWait has several changes refused of children of one parent: only of the latest it is known that
 // somebody waits.
 func TestSeveralWait(t *testing.T) {
-	passed := denial(time.Minute, "Update", "passed", "spec.replicas")
+	passed := denialOf(time.Minute, "Update", "passed", "spec.replicas")
 	passed.Event = v1alpha1.EventExercised
-	alices := denial(3*time.Minute, "Update", "alices", "spec.replicas")
+	alices := denialOf(3*time.Minute, "Update", "alices", "spec.replicas")
 	alices.User = "alice"
 	rec := recordOf("web", v1alpha1.AllowanceRecordStatus{
 		Blocked: &v1alpha1.Blocked{Since: before(3 * time.Minute), User: "mallory"},
 		History: []v1alpha1.HistoryEntry{
-			passed, denial(2*time.Minute, "Update", "latest", "spec.replicas"), denial(3*time.Minute, "Update", "passed", "spec.replicas"),
-			denial(3*time.Minute, "Delete", "passed", "delete"), denial(210*time.Second, "Create", "other", "create"),
-			denial(time.Hour, "Create", "before", "create"), alices,
+			passed, denialOf(2*time.Minute, "Update", "latest", "spec.replicas"), denialOf(3*time.Minute, "Update", "passed", "spec.replicas"),
+			denialOf(3*time.Minute, "Delete", "passed", "delete"), denialOf(210*time.Second, "Create", "other", "create"),
+			denialOf(time.Hour, "Create", "before", "create"), alices,
 		},
 	})
 	states := map[string]string{}
@@ -144,24 +144,24 @@ func TestSeveralWait(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
-	refused := denial(2*time.Minute, "Update", "web-1", "spec.replicas", "spec.minReadySeconds")
+	refused := denialOf(2*time.Minute, "Update", "web-1", "spec.replicas", "spec.minReadySeconds")
 	refused.Count, refused.FirstTime = 3, new(before(5*time.Minute))
 	refused.Names = append(refused.Names, "web-0")
-	earlier := denial(time.Hour, "Create", "web-2", "create")
+	earlier := denialOf(time.Hour, "Create", "web-2", "create")
 	granted := v1alpha1.HistoryEntry{Time: before(0), Event: v1alpha1.EventGranted}
 	web := recordOf("web", v1alpha1.AllowanceRecordStatus{
 		Blocked: &v1alpha1.Blocked{Since: before(2 * time.Minute)}, History: []v1alpha1.HistoryEntry{granted, refused, earlier},
 	})
-	api := recordOf("api", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denial(time.Minute, "Create", "api-1", "create")}})
+	api := recordOf("api", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denialOf(time.Minute, "Create", "api-1", "create")}})
 	held := recordOf("cart", v1alpha1.AllowanceRecordStatus{Active: []v1alpha1.Allowance{{
 		Relation: v1alpha1.RelationWithheld, Mutation: "spec.template.spec.containers[0].image", Initiator: "mallory",
 	}}, History: []v1alpha1.HistoryEntry{{
 		Time: before(3 * time.Minute), Event: v1alpha1.EventWithheld, User: "mallory", Paths: []string{"spec.template.spec.containers[0].image"},
 	}}})
 	waiting := *held.DeepCopy()
-	waiting.Status.History = append(waiting.Status.History, denial(time.Minute, "Create", "cart-1", "create"))
+	waiting.Status.History = append(waiting.Status.History, denialOf(time.Minute, "Create", "cart-1", "create"))
 	ofPod := func(path string) v1alpha1.HistoryEntry {
-		e := denial(time.Minute, "Update", "p", path)
+		e := denialOf(time.Minute, "Update", "p", path)
 		e.Kind = "Pod"
 		return e
 	}
@@ -177,7 +177,7 @@ func TestWhy(t *testing.T) {
 			{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "mine"}, {Kind: "Other", Name: "other"},
 			{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "later", Time: before(time.Second)},
 		},
-		History: []v1alpha1.HistoryEntry{denial(time.Minute, "Update", "mine", "spec.replicas"), denial(time.Hour, "Delete", "old", "delete")},
+		History: []v1alpha1.HistoryEntry{denialOf(time.Minute, "Update", "mine", "spec.replicas"), denialOf(time.Hour, "Delete", "old", "delete")},
 	})
 	scale := v1alpha1.HistoryEntry{
 		Time: before(2 * time.Minute), Event: v1alpha1.EventRefused, Operation: "Update", User: "mallory", Policies: []string{"deployment"},
@@ -188,7 +188,7 @@ func TestWhy(t *testing.T) {
 	itself := recordOf("shop", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{scale, leave}})
 	const crossplane = "system:serviceaccount:crossplane-system:crossplane"
 	upgrades := func(message string, status v1alpha1.AllowanceRecordStatus) []v1alpha1.AllowanceRecord {
-		e := denial(time.Minute, "Update", "up-1", "spec.minReadySeconds")
+		e := denialOf(time.Minute, "Update", "up-1", "spec.minReadySeconds")
 		e.User, e.Message = crossplane, message
 		status.History = []v1alpha1.HistoryEntry{e}
 		return []v1alpha1.AllowanceRecord{recordOf("up", status)}
@@ -470,7 +470,7 @@ func TestWhyOfTheObject(t *testing.T) {
 
 // TestWhyOfWhatIsNotThere has a wrong name be an error, unless a record tells of it.
 func TestWhyOfWhatIsNotThere(t *testing.T) {
-	denied := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denial(time.Minute, "Create", "web-2", "create")}})
+	denied := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denialOf(time.Minute, "Create", "web-2", "create")}})
 	denied.Namespace = "shop"
 	of := func(kind, name string) *cluster.Target {
 		return &cluster.Target{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}, Namespace: "shop", Name: name}

@@ -58,8 +58,8 @@ const (
 	heldRecheck = 10 * time.Second
 	// untoldRecheck is the same where that is known within moments.
 	untoldRecheck = time.Second
-	// uncreatedRecheck is how soon it is looked again whether something allows by now to create what
-	// was never there: that is in the ledger of something above.
+	// uncreatedRecheck is how often the ledgers above an object are checked for an allowance to create
+	// what was never created outside.
 	uncreatedRecheck = 15 * time.Second
 	// tellAfter is the time after which the condition of an open gate says that it is open.
 	tellAfter = 3 * time.Second

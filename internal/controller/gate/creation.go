@@ -34,8 +34,8 @@ import (
 	"kausality.io/operator/internal/upgrade"
 )
 
-// placeCreation says whether something above an object may allow by now to create what it stands for.
-// It spares requests: whether it does the webhook decides.
+// placeCreation fills in whether the parent of an object may allow by now to create what the object stands
+// for. The webhook decides: this only spares requests that cannot succeed.
 func (r *Reconciler) placeCreation(ctx context.Context, v *view, target gate.Target) error {
 	ref, ok := ancestry.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
 	if !ok {
@@ -65,8 +65,8 @@ func (r *Reconciler) placeCreation(ctx context.Context, v *view, target gate.Tar
 	return nil
 }
 
-// planCreation is what is to be done about an object that a plan leaves as it is, where what it stands for
-// was never there and nothing lets it be created.
+// planCreation adds to a plan that leaves the gate as it is: where nothing allowed to create what the object
+// stands for, the parent is looked at again soon, and the webhook asked once the parent may allow it.
 func (v view) planCreation(p plan) plan {
 	if !v.uncreated || p.setting != nil {
 		return p
@@ -76,25 +76,25 @@ func (v view) planCreation(p plan) plan {
 	return p
 }
 
-// askToCreate has the webhook look whether anything allows by now to create what an object stands for, by a
-// patch that changes nothing. Its gate is opened in that very request.
+// askToCreate asks the webhook, by an empty patch, whether anything allows by now to create what an object
+// stands for. If so, the webhook opens the gate in that request.
 func (r *Reconciler) askToCreate(ctx context.Context, obj *unstructured.Unstructured) error {
 	nothing := client.RawPatch(types.MergePatchType, []byte("{}"))
 	if err := r.Patch(ctx, obj.DeepCopy(), nothing); err != nil {
-		return fmt.Errorf("cannot have it looked whether what %s %s stands for may be created: %w", obj.GetKind(), client.ObjectKeyFromObject(obj), err)
+		return fmt.Errorf("cannot ask the webhook whether what %s %s stands for may be created: %w", obj.GetKind(), client.ObjectKeyFromObject(obj), err)
 	}
 	return nil
 }
 
-// uncreatedNote says that what an object stands for is not there, and what lets it be created; nothing
-// where it is, or may come.
+// uncreatedNote says that what an object stands for was never created, and what would allow that. It is
+// empty where that is not so.
 func (v view) uncreatedNote() string {
 	if !v.uncreated {
 		return ""
 	}
-	how := "Who may initiate on the object allows it by a change, or an approval, of what triggers a rule with such an entry."
+	how := "An initiator of the object allows it by changing, or approving, what triggers a rule with such an entry."
 	if v.parent != "" {
-		how = fmt.Sprintf("It goes on once %s gets such an entry by a rule, from a change or an approval of who may initiate on it, or once the UpgradeAllowance by which that is being upgraded has one.", v.parent)
+		how = fmt.Sprintf("An initiator of %[1]s allows it by changing, or approving, what triggers a rule with such an entry. So does such an entry of the UpgradeAllowance by which %[1]s is being upgraded.", v.parent)
 	}
 	return fmt.Sprintf(" %s, as far as its status shows, and nothing has allowed to create it: that takes an entry with relation %s and the verb %s. %s",
 		gate.NotOutside, v1alpha1.RelationExternal, gate.VerbCreate, how)

@@ -44,7 +44,7 @@ type plan struct {
 	// event is what people are told of once it is written; nil where there is
 	// nothing.
 	event *notice
-	// ask has the webhook look whether anything lets be created what the object stands for.
+	// ask is true where the webhook is to be asked whether what the object stands for may be created by now.
 	ask bool
 	// closed says that the entries have done what they were for.
 	closed bool
@@ -99,8 +99,8 @@ func (v view) plan() plan {
 	return v.planCreation(v.planOpen(want))
 }
 
-// planClosed leaves a closed gate as it is. Where nothing has allowed to create what the object stands for,
-// people hear of it: its system says that all is well.
+// planClosed leaves a closed gate as it is. Where nothing allowed to create what the object stands for, it
+// has an Event recorded: the system itself reports that all is well.
 func (v view) planClosed(want gate.Setting) plan {
 	p := plan{situation: v.closedSituation(want)}
 	if v.uncreated {

@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -58,9 +57,6 @@ func (v view) situation(effective ledger.Ledger) situation {
 	return s
 }
 
-// deniedTogether is the time within which the requests of one reconcile are denied.
-const deniedTogether = time.Minute
-
 // writtenHelps reports whether something has come, or something that was in the way is
 // gone, since the holder was blocked: its controllers should try again (D13). Each is a write of
 // the holder, which wakes them.
@@ -89,7 +85,7 @@ func (s situation) upgradeHelps(status *v1alpha1.AllowanceRecordStatus) bool {
 // wasDenied reports whether whoever an UpgradeAllowance is for was denied a change of a child that it
 // names since the holder is blocked. The history tells: the last denial is about one child only.
 func wasDenied(status *v1alpha1.AllowanceRecordStatus, a *upgrade.Allowance) bool {
-	since := status.Blocked.Since.Add(-deniedTogether)
+	since := status.Blocked.Since.Add(-denial.Together)
 	return slices.ContainsFunc(status.History, func(e v1alpha1.HistoryEntry) bool {
 		return e.Event == v1alpha1.EventDenied && e.User == a.User && !e.Time.Time.Before(since) && a.IsAbout(e.Kind)
 	})
@@ -97,8 +93,11 @@ func wasDenied(status *v1alpha1.AllowanceRecordStatus, a *upgrade.Allowance) boo
 
 // answer begins and ends the time in which the holder is blocked. It begins with
 // a denial, and what has been denied until it ends is answered. A holder that has
-// settled waits for nothing, nor is one blocked by a denial that this learns of when something that may
-// help has come already, such as an approval by who was told at once: compared with that, nothing new would come.
+// settled waits for nothing.
+//
+// A denial may be answered before it is known here: an initiator reads the message and approves within the
+// second or two until the record is written. It blocks nobody. Blocked would keep the approval among what
+// was there already, and wait for another one.
 func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Ledger) {
 	now := v.situation(effective)
 	waiting := !v.progress.Settled && v.obj.GetDeletionTimestamp() == nil

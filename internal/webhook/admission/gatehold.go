@@ -49,8 +49,9 @@ func (f *facts) asked(ctx context.Context, verdict decision.Verdict) decision.Ve
 	return verdict
 }
 
-// byBrokenGlass returns the verdict on a DELETE for which the glass is broken, as nothing else lets what the object
-// stands for go along: whatever lets the object itself go, and also where its deletion is held already.
+// byBrokenGlass returns BreakGlass for a DELETE with a reason for breaking the glass, where nothing else allows
+// to delete what the object stands for. It does not matter what allows to delete the object itself, nor
+// whether that deletion is held already. Other verdicts stay as they are.
 func (f *facts) byBrokenGlass(ctx context.Context, verdict decision.Verdict) decision.Verdict {
 	if f.Gate == nil || f.Operation != decision.Delete || f.BreakGlass == "" || !verdict.Allowed {
 		return verdict
