@@ -33,8 +33,10 @@ import (
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/generation"
 	"kausality.io/operator/internal/cli/offline"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -95,11 +97,10 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 	h := holder{obj: a.before, kind: a.after.GroupVersionKind().GroupKind()}
 	h.chain, f.notes = q.you.Ancestry(ctx, policies, a.after, nil)
 	report := &Report{
-		Object:     record.TargetOf(a.after),
-		User:       who.Username,
-		Paths:      paths(policies.Index, a.before, a.after),
-		Initiators: initiators(policies, h),
-		Warnings:   q.said.Take(),
+		Object:   record.TargetOf(a.after),
+		User:     who.Username,
+		Paths:    paths(policies.Index, a.before, a.after),
+		Warnings: q.said.Take(),
 	}
 	if a.refusal != nil {
 		report.Outcome, report.Message = Refused, message(a.refusal)
@@ -112,6 +113,7 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 		}
 		report.Follows = f.follow(ctx, h, f.granted(h, report.Granted), false, 0)
 	}
+	report.Initiators = report.initiators(policies.Index, h.chain)
 	report.Notes = f.notes
 	if report.Outcome == Initiates || report.Outcome == Passes {
 		steps, notes, err := generation.Would(ctx, q.you, a.after)
@@ -232,8 +234,16 @@ func (r *Report) compare(before, after *unstructured.Unstructured) error {
 	return nil
 }
 
-// initiators returns who may initiate changes of the object; where its policies name
-// nobody, of what is above it.
-func initiators(policies cluster.Policies, h holder) []string {
-	return slices.Compact(slices.Sorted(slices.Values(policies.InitiatorsOf(h.chain))))
+// initiators returns who may initiate the change: of what is withheld of it, or of all of it;
+// where none of these is anybody's to change, who may initiate on the object at all.
+func (r *Report) initiators(index *policy.Index, chain []policy.Holder) []string {
+	changed := r.Withheld
+	if len(changed) == 0 {
+		changed = r.Paths
+	}
+	who := decision.Approvers(index.InEffect(chain), index.InitiatorsAbove(chain), changed...)
+	if len(who) == 0 {
+		who = index.InitiatorsOf(chain)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(who)))
 }

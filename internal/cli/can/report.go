@@ -60,7 +60,8 @@ type Report struct {
 	Follows []*Node `json:"follows,omitempty"`
 	// Generated is what GeneratingPolicies would do because of it, as far as rights let them.
 	Generated []Generated `json:"generated,omitempty"`
-	// Initiators are who may initiate changes of the object, or above it.
+	// Initiators are who may initiate the change, or what is withheld of it, on the object or
+	// above it; where that is nobody, who may initiate on it at all.
 	Initiators []string `json:"initiators,omitempty"`
 	// Warnings of the API server.
 	Warnings []string `json:"warnings,omitempty"`

@@ -18,6 +18,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,19 +165,27 @@ func addBound(table *text.Table, b Bound) {
 	}
 }
 
+// rules names the policy of each where several have some.
 func (p *page) rules(rules []Rule) {
 	if len(rules) == 0 {
 		return
 	}
 	p.section("WHAT A CHANGE OF IT WOULD ALLOW")
+	several := slices.ContainsFunc(rules, func(r Rule) bool { return r.Policy != rules[0].Policy })
+	row := func(policy string, cells ...string) []string {
+		if several {
+			return append([]string{policy}, cells...)
+		}
+		return cells
+	}
 	var table text.Table
-	table.Header("CHANGE OF", "ALLOWS")
+	table.Header(row("POLICY", "CHANGE OF", "ALLOWS")...)
 	for _, r := range rules {
 		allows := strings.Join(r.Allows, "; ")
 		if len(r.Conditions) > 0 {
 			allows += ", if " + strings.Join(r.Conditions, " and ")
 		}
-		table.Row(r.Trigger, allows)
+		table.Row(row(r.Policy, r.Trigger, allows)...)
 	}
 	p.put(table.Render(p.terminal, indent))
 }
