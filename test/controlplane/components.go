@@ -51,6 +51,9 @@ func (cp *ControlPlane) startComponents(ctx context.Context) error {
 	if err := cp.bootstrap(ctx); err != nil {
 		return err
 	}
+	if err := cp.startMoreAPIServers(ctx, etcd); err != nil {
+		return err
+	}
 	// These depend on the API server only.
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, client := range []struct {
@@ -105,60 +108,66 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) (url string, err error) {
 	return url, err
 }
 
-// startAPIServer starts kube-apiserver on the etcd at the given URL and writes
-// the kubeconfig of the administrator.
+// startAPIServer starts kube-apiserver on the etcd at the given URL, which the administrator uses.
 func (cp *ControlPlane) startAPIServer(ctx context.Context, etcd string) error {
-	policy := cp.path(configDir, "audit-policy.yaml")
-	if err := os.WriteFile(policy, auditPolicy, 0o600); err != nil {
+	if err := os.WriteFile(cp.auditPolicy(), auditPolicy, 0o600); err != nil {
 		return err
 	}
 	cp.opts.Progress("starting " + string(APIServer))
 	return cp.launchWithPort(ctx, func(port int) Program {
 		cp.admin.Host = "https://" + HostPort(port)
-		args := []string{
-			"--bind-address=" + loopback,
-			"--advertise-address=" + loopback,
-			"--secure-port=" + strconv.Itoa(port),
-			"--tls-cert-file=" + cp.pki.path(certFile(servingName)),
-			"--tls-private-key-file=" + cp.pki.path(keyFile(servingName)),
-			"--client-ca-file=" + cp.pki.path(clusterCAFile),
-			"--etcd-servers=" + etcd,
-			"--etcd-cafile=" + cp.pki.path(clusterCAFile),
-			"--etcd-certfile=" + cp.pki.path(certFile(servingName)),
-			"--etcd-keyfile=" + cp.pki.path(keyFile(servingName)),
-			"--authorization-mode=RBAC",
-			"--service-account-issuer=" + serviceAccountIssuer,
-			"--service-account-key-file=" + cp.pki.path(serviceAccountKeyFile),
-			"--service-account-signing-key-file=" + cp.pki.path(serviceAccountKeyFile),
-			"--service-cluster-ip-range=10.0.0.0/16",
-			// A loopback address may not be an endpoint of a Service.
-			"--endpoint-reconciler-type=none",
-			"--allow-privileged",
-			"--audit-policy-file=" + policy,
-			"--audit-log-path=" + cp.opts.AuditLog,
-			// One file, never rotated: readers want all of it.
-			"--audit-log-maxsize=0",
-			// For extension API servers, should one be registered.
-			"--requestheader-client-ca-file=" + cp.pki.path(frontProxyCAFile),
-			"--requestheader-allowed-names=" + frontProxyName,
-			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
-			"--requestheader-group-headers=X-Remote-Group",
-			"--requestheader-username-headers=X-Remote-User",
-			"--proxy-client-cert-file=" + cp.pki.path(certFile(frontProxyName)),
-			"--proxy-client-key-file=" + cp.pki.path(keyFile(frontProxyName)),
-		}
-		if !cp.runs(ControllerManager) {
-			// It insists on service accounts that nobody creates.
-			args = append(args, "--disable-admission-plugins=ServiceAccount")
-		}
-		return Program{
-			Name:     string(APIServer),
-			Path:     cp.binary(string(APIServer)),
-			Env:      seldomCollected(),
-			Args:     append(args, cp.opts.ExtraAPIServerFlags...),
-			ReadyURL: cp.admin.Host + "/readyz",
-		}
+		cp.hosts = []string{HostPort(port)}
+		return cp.apiServer(string(APIServer), etcd, port)
 	})
+}
+
+func (cp *ControlPlane) auditPolicy() string { return cp.path(configDir, "audit-policy.yaml") }
+
+// apiServer is a kube-apiserver on the etcd at a URL. All of them append to one audit log.
+func (cp *ControlPlane) apiServer(name, etcd string, port int) Program {
+	args := []string{
+		"--bind-address=" + loopback,
+		"--advertise-address=" + loopback,
+		"--secure-port=" + strconv.Itoa(port),
+		"--tls-cert-file=" + cp.pki.path(certFile(servingName)),
+		"--tls-private-key-file=" + cp.pki.path(keyFile(servingName)),
+		"--client-ca-file=" + cp.pki.path(clusterCAFile),
+		"--etcd-servers=" + etcd,
+		"--etcd-cafile=" + cp.pki.path(clusterCAFile),
+		"--etcd-certfile=" + cp.pki.path(certFile(servingName)),
+		"--etcd-keyfile=" + cp.pki.path(keyFile(servingName)),
+		"--authorization-mode=RBAC",
+		"--service-account-issuer=" + serviceAccountIssuer,
+		"--service-account-key-file=" + cp.pki.path(serviceAccountKeyFile),
+		"--service-account-signing-key-file=" + cp.pki.path(serviceAccountKeyFile),
+		"--service-cluster-ip-range=10.0.0.0/16",
+		// A loopback address may not be an endpoint of a Service.
+		"--endpoint-reconciler-type=none",
+		"--allow-privileged",
+		"--audit-policy-file=" + cp.auditPolicy(),
+		"--audit-log-path=" + cp.opts.AuditLog,
+		// One file, never rotated: readers want all of it.
+		"--audit-log-maxsize=0",
+		// For extension API servers, should one be registered.
+		"--requestheader-client-ca-file=" + cp.pki.path(frontProxyCAFile),
+		"--requestheader-allowed-names=" + frontProxyName,
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-username-headers=X-Remote-User",
+		"--proxy-client-cert-file=" + cp.pki.path(certFile(frontProxyName)),
+		"--proxy-client-key-file=" + cp.pki.path(keyFile(frontProxyName)),
+	}
+	if !cp.runs(ControllerManager) {
+		// It insists on service accounts that nobody creates.
+		args = append(args, "--disable-admission-plugins=ServiceAccount")
+	}
+	return Program{
+		Name:     name,
+		Path:     cp.binary(string(APIServer)),
+		Env:      seldomCollected(),
+		Args:     append(args, cp.opts.ExtraAPIServerFlags...),
+		ReadyURL: "https://" + HostPort(port) + "/readyz",
+	}
 }
 
 // seldomCollected returns the environment of what has memory to spend and no time: in a test,
@@ -272,9 +281,13 @@ func (cp *ControlPlane) componentKubeconfig(component Component, user string, gr
 	if err != nil {
 		return "", fmt.Errorf("issuing the certificate of %s: %w", component, err)
 	}
+	host := cp.hosts[0]
+	if component == ControllerManager {
+		host = cp.hosts[len(cp.hosts)-1]
+	}
 	path := cp.path(configDir, string(component)+".kubeconfig")
 	return path, writeKubeconfig(path, &rest.Config{
-		Host: cp.admin.Host,
+		Host: "https://" + host,
 		TLSClientConfig: rest.TLSClientConfig{
 			CAData:   cp.admin.CAData,
 			CertData: cert,

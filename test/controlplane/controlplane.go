@@ -57,6 +57,8 @@ type ControlPlane struct {
 	// admin reaches the API server with all rights. Its TLS part is accepted by
 	// every component.
 	admin *rest.Config
+	// hosts are the addresses of the API servers; of a control plane that Open found the first alone.
+	hosts []string
 	// http asks the components how they are.
 	http *http.Client
 	// pki is nil for a control plane that Open found.
@@ -249,10 +251,10 @@ func stopWaves(members []*member) [][]*member {
 	waves := make([][]*member, 3)
 	for _, m := range members {
 		wave := 0
-		switch m.Spec.Name {
-		case string(APIServer):
+		switch {
+		case isAPIServer(m.Spec.Name):
 			wave = 1
-		case string(Etcd):
+		case m.Spec.Name == string(Etcd):
 			wave = 2
 		}
 		waves[wave] = append(waves[wave], m)

@@ -220,7 +220,7 @@ func TestStopTellsOfAnAccident(t *testing.T) {
 
 func TestStopWaves(t *testing.T) {
 	cp := emptyControlPlane(t, false)
-	for _, name := range []string{string(Etcd), string(APIServer), string(Kwok), "operator"} {
+	for _, name := range []string{string(Etcd), string(APIServer), apiServerName(1), string(Kwok), "operator"} {
 		mustLaunch(t, cp, sleeper(t, name))
 	}
 	var got [][]string
@@ -231,7 +231,7 @@ func TestStopWaves(t *testing.T) {
 		}
 		got = append(got, names)
 	}
-	want := [][]string{{string(Kwok), "operator"}, {string(APIServer)}, {string(Etcd)}}
+	want := [][]string{{string(Kwok), "operator"}, {string(APIServer), "kube-apiserver-2"}, {string(Etcd)}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -76,6 +76,10 @@ type Options struct {
 	// Components are the processes to run, AllComponents by default. Without
 	// ControllerManager nobody creates service accounts, so pods need none.
 	Components []Component
+	// APIServers is how many API servers there are, one by default. They share Etcd and the audit
+	// log. AdminConfig, and what acts as the operator, reaches the first one, ControllerManager the last one,
+	// and Spread all of them.
+	APIServers int
 	// Nodes is the number of nodes that Kwok plays: two by default, none if
 	// negative.
 	Nodes int
@@ -115,6 +119,7 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Nodes < 0:
 		o.Nodes = 0
 	}
+	o.APIServers = max(o.APIServers, 1)
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -84,6 +85,7 @@ func Open(dir string) (*ControlPlane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig of the control plane in %s: %w", dir, err)
 	}
+	cp.hosts = []string{strings.TrimPrefix(cfg.Host, "https://")}
 	if err := cp.useAdmin(cfg); err != nil {
 		return nil, err
 	}
