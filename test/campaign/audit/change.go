@@ -145,7 +145,8 @@ func ContentChanges(before, after *Object) []Change {
 // OwnerChanges returns the changes of who owns the object: the version of the reference does not count.
 func OwnerChanges(before, after *Object) []Change {
 	var out []Change
-	// Another reference to an owner that there is makes no other owner, and takes none away.
+	// Another reference to an owner that there is makes no other owner, and takes none away. One that names it otherwise
+	// counts when it comes: the garbage collector takes both away where one of them names nobody.
 	again := func(o Owner) bool {
 		return !o.Controller && slices.ContainsFunc(before.Owners, func(b Owner) bool { return b.UID == o.UID && !b.Same(o) && slices.ContainsFunc(after.Owners, b.Same) })
 	}
@@ -155,7 +156,7 @@ func OwnerChanges(before, after *Object) []Change {
 		}
 	}
 	for _, o := range after.Owners {
-		if !again(o) && !slices.ContainsFunc(before.Owners, o.Same) {
+		if !slices.ContainsFunc(before.Owners, o.Same) && !(again(o) && slices.ContainsFunc(before.Owners, o.namesAs)) {
 			out = append(out, Change{OwnersPath, Inserts, nil, o})
 		}
 	}
@@ -166,6 +167,12 @@ func OwnerChanges(before, after *Object) []Change {
 func (o Owner) Same(other Owner) bool {
 	o.APIVersion, other.APIVersion = groupOf(o.APIVersion), groupOf(other.APIVersion)
 	return o == other
+}
+
+// namesAs reports whether two references name one object, whoever of them controls.
+func (o Owner) namesAs(other Owner) bool {
+	o.Controller = other.Controller
+	return o.Same(other)
 }
 
 // groupOf returns the group of an API version.

@@ -45,6 +45,7 @@ var (
 	seed    = flag.Uint64("seed", 1, "of what is done, and to what; 0 for any, which is told")
 	acts    = flag.Int("acts", 5000, "how many things are done")
 	failure = flag.String("failure-policy", "Fail", "Fail or Ignore, of the policies")
+	servers = flag.Int("api-servers", 1, "how many API servers there are: people ask each in turn, the built-in controllers the last one, and the operator the first")
 	lanes   = flag.Int("lanes", 3, "how many act at the same time")
 	root    = flag.String("root", ".", "the root of the repository")
 	keep    = flag.String("keep", "", "a folder for the logs; they go by default")

@@ -135,7 +135,7 @@ var scheme = controlplane.NewScheme()
 // set starts a control plane and the operator.
 func set(ctx context.Context) (_ *stage, err error) {
 	s := &stage{namespace: "stranger", people: map[plan.Who]client.Client{}, servants: map[string]client.Client{}, schemas: draw.Schemas{}}
-	opts := controlplane.Options{Dir: *keep, Progress: func(line string) { sayf("%s", line) }}
+	opts := controlplane.Options{Dir: *keep, APIServers: *servers, Progress: func(line string) { sayf("%s", line) }}
 	if *keep != "" {
 		if err := os.MkdirAll(*keep, 0o700); err != nil {
 			return nil, err
@@ -242,7 +242,7 @@ func (s *stage) invite(ctx context.Context) error {
 	}
 	add := func(user string, groups ...string) (client.Client, error) {
 		binding.Subjects = append(binding.Subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user})
-		return as(s.cp.ConfigAs(user, groups...))
+		return as(s.cp.Spread(s.cp.ConfigAs(user, groups...)))
 	}
 	var err error
 	for who, groups := range map[plan.Who][]string{plan.Alice: {initiators}, plan.Mallory: nil, plan.Bob: nil} {

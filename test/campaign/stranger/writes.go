@@ -220,7 +220,7 @@ func (p *performance) own() {
 	}
 	i := p.r.IntN(len(owners))
 	o := &owners[i]
-	switch p.r.IntN(9) {
+	switch p.r.IntN(10) {
 	case 0:
 		o.UID = other.UID
 	case 1:
@@ -237,6 +237,10 @@ func (p *performance) own() {
 		owners = slices.Delete(owners, i, i+1)
 	case 7:
 		owners = append([]metav1.OwnerReference{p.anyOwner(other)}, owners...)
+	case 8:
+		again := *o // A second time, otherwise.
+		again.Name, again.Controller = other.Name, nil
+		owners = append(owners, again)
 	default:
 		controls := o.Controller
 		*o = p.anyOwner(other)

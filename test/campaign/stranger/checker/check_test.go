@@ -568,6 +568,12 @@ func TestCheck(t *testing.T) {
 			s.write("mallory", audit.VerbCreate, replicaSets, "orphan", made)
 			s.write("mallory", audit.VerbPatch, replicaSets, "orphan", map[string]any{"metadata": s.owned("Deployment", "web")})
 		}, want: []Promise{Uncovered}},
+		"a stranger names the owner once more, otherwise": {tell: func(s *story) {
+			meta := s.owned("Deployment", "web")
+			owners, _ := meta["ownerReferences"].([]any)
+			meta["ownerReferences"] = append(owners, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "nobody", "uid": "uid-web"})
+			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": meta})
+		}, want: []Promise{Uncovered}},
 		"a stranger names the owner once more": {tell: func(s *story) {
 			meta := s.owned("Deployment", "web")
 			owners, _ := meta["ownerReferences"].([]any)

@@ -171,7 +171,17 @@ func changesField(v *audit.Version, path []string) bool {
 	before, after := v.Before.Object, v.Object
 	changes := slices.Concat(
 		audit.ContentChanges(before, after), audit.LabelChanges(before, after), audit.OwnerChanges(before, after), audit.AnnotationChanges(before, after))
-	return slices.ContainsFunc(changes, func(ch audit.Change) bool { return alike(ch.Path, path) })
+	return slices.ContainsFunc(changes, func(ch audit.Change) bool { return alike(renamed(ch.Path), path) })
+}
+
+// renamed returns the path of the item whose name a change is about, as an item of another name is another item, with all
+// that is in it; of other changes it returns their own.
+func renamed(path []string) []string {
+	last := len(path) - 1
+	if last > 0 && path[last] == "name" && isPlace(path[last-1]) {
+		return path[:last]
+	}
+	return path
 }
 
 // alike reports whether one path is within another, whatever the places in lists: these are told by keys, too.

@@ -51,6 +51,7 @@ func TestLedgers(t *testing.T) {
 	}
 	approved := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": "spec.replicas@0123456789ab"}}}
 	scales := spec(map[string]any{"replicas": 3})
+	renamedContainer := spec(map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "other", "image": "web:1"}}}}})
 	tests := map[string]struct {
 		by   string
 		with map[string]any
@@ -63,6 +64,8 @@ func TestLedgers(t *testing.T) {
 	}{
 		"withheld":                          {by: "mallory", with: scales, note: withheld("mallory", "spec.replicas")},
 		"withheld, in a part":               {by: "mallory", with: spec(map[string]any{"template": template("x:1")}), note: withheld("mallory", "spec.template.spec.containers[name=main].image")},
+		"withheld, in an item renamed":      {by: "mallory", with: renamedContainer, note: withheld("mallory", "spec.template.spec.containers[0].image")},
+		"withheld, in another item":         {by: "mallory", with: renamedContainer, note: withheld("mallory", "spec.template.spec.volumes[0].size"), want: []Promise{Forged}},
 		"withheld, of somebody else":        {by: "mallory", with: scales, note: withheld("bob", "spec.replicas"), want: []Promise{Forged}},
 		"withheld, of who may":              {by: "alice", with: scales, note: withheld("alice", "spec.replicas"), want: []Promise{Forged}},
 		"withheld, another field":           {by: "mallory", with: scales, note: withheld("mallory", "spec.template"), want: []Promise{Forged}},
