@@ -45,7 +45,7 @@ func (f *facts) inVain(v decision.Verdict) *inVain {
 		if len(impossible) < len(v.Uncovered) {
 			what = listed(impossible)
 		}
-		return &inVain{why: fmt.Sprintf("and no rule allows %s, whatever changes", what), remedy: f.withoutRule()}
+		return &inVain{why: fmt.Sprintf("and no rule allows %s, whatever changes", what), remedy: f.withoutRule(v)}
 	}
 	if !f.IsForOthers(v.Uncovered) {
 		return nil
@@ -62,7 +62,7 @@ func (f *facts) readByParent() []*policy.Policy {
 }
 
 // withoutRule says what helps where no rule would.
-func (f *facts) withoutRule() string {
+func (f *facts) withoutRule(v decision.Verdict) string {
 	ways := []string{"another rule"}
 	if f.Requester.IsServiceAccount() {
 		ways = append(ways, "an UpgradeAllowance")
@@ -71,10 +71,30 @@ func (f *facts) withoutRule() string {
 		ways = append(ways, "breaking the glass")
 	}
 	takes := strings.Join(ways, " or ")
-	if own := policy.InitiatorsIn(f.OwnPolicies); len(own) > 0 {
+	if own := f.initiatorsOn(v); len(own) > 0 {
 		return fmt.Sprintf("%s may do it; else it takes %s.", anyOf(own), takes)
 	}
 	return fmt.Sprintf("It takes %s.", takes)
+}
+
+// initiatorsOn returns who may do by the object's own policies what was refused: of fields that rules are about, who may
+// initiate all that follows from them.
+func (f *facts) initiatorsOn(v decision.Verdict) []string {
+	var about []string
+	for _, act := range v.Uncovered {
+		path := act.Change.Path.String()
+		if act.Operation == decision.Update && slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.IsAbout(path) }) {
+			about = append(about, path)
+		}
+	}
+	switch {
+	case len(about) == 0:
+		return policy.InitiatorsIn(f.OwnPolicies)
+	case decision.ApproversAbove(f.OwnPolicies, f.initiatorsAbove, about...):
+		return nil
+	default:
+		return decision.Approvers(f.OwnPolicies, f.initiatorsAbove, about...)
+	}
 }
 
 // byOthers says who else can do what the requester cannot, or have it done.
@@ -84,7 +104,7 @@ func (f *facts) byOthers(v decision.Verdict) string {
 	}
 	var out []string
 	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
-	who := append(policy.InitiatorsIn(f.OwnPolicies), f.Maintainers(v.Uncovered, f.parentInitiators)...)
+	who := append(f.initiatorsOn(v), f.Maintainers(v.Uncovered, f.parentInitiators)...)
 	switch {
 	case len(who) > 0:
 		out = append(out, anyOf(who)+" may do it.")

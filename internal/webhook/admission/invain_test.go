@@ -49,6 +49,18 @@ spec:
     policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, mutations: [{jsonPath: spec.none}]}]
 `
 
+// ownReplicaSetRules is a policy for ReplicaSets by which its initiators may scale them, as far as it is up to it.
+const ownReplicaSetRules = `
+metadata: {name: own}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: sre, mayInitiate: true}]
+  rules:
+  - trigger: spec.replicas
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}]
+`
+
 const ownPods = `
 metadata: {name: pod}
 spec:
@@ -126,6 +138,15 @@ func TestDenialAdvises(t *testing.T) {
 			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)),
 			want: "whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller. " +
 				"Group platform-team may have it done by changing Deployment web.",
+		},
+		"who may not use any, where others initiate what only some of the rules are about": {
+			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), policies: []string{replicaSetPolicy + replicaSets, ownReplicaSetRules},
+			want: "whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller, " +
+				"Group sre, ServiceAccount kube-system/replicaset-controller. Group platform-team may have it done by changing Deployment web.",
+		},
+		"who may not use any, where others may initiate": {
+			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), policies: []string{ownReplicaSetRules},
+			want: "whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller, Group sre. Group sre may do it.",
 		},
 		"who may not use any, while something is withheld": {
 			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), above: withheld(),

@@ -130,7 +130,7 @@ func (f *facts) remedy(v decision.Verdict) string {
 // adoptionRemedy says what helps whose request would make the object a stray, and does more than that.
 func (f *facts) adoptionRemedy(v decision.Verdict) string {
 	var out []string
-	if who := policy.InitiatorsIn(f.OwnPolicies); len(who) > 0 {
+	if who := f.initiatorsOn(v); len(who) > 0 {
 		out = append(out, anyOf(who)+" may do it.")
 	}
 	isLineage := func(act decision.Act) bool {
