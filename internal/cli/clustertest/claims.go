@@ -103,7 +103,7 @@ func IsPolicies(list client.ObjectList) bool {
 // not allow.
 func WithClaims(tb testing.TB, may func(list client.ObjectList, namespace string) bool, objects ...client.Object) *cluster.Cluster {
 	tb.Helper()
-	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{Claims.GroupVersion()})
+	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{Claims.GroupVersion(), corev1.SchemeGroupVersion})
 	mapper.Add(Claims, apimeta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), apimeta.RESTScopeRoot)
 	c := fake.NewClientBuilder().WithScheme(Scheme(tb, corev1.AddToScheme)).WithRESTMapper(mapper).WithObjects(objects...).

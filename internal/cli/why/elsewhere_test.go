@@ -22,9 +22,11 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
@@ -106,6 +108,63 @@ allowancerecords.kausality.io is forbidden: no
 			}
 			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("why (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestWhyOfANamespace is of a namespace in which a change is refused by an object that is in none: its record is in the
+// operator's namespace, and does not tell where the child is.
+func TestWhyOfANamespace(t *testing.T) {
+	refused := denialOf(34*time.Second, "Update", "c1", "spec.size")
+	refused.Kind, refused.Policies = clustertest.Claims.Kind, []string{"tenant"}
+	rec := &v1alpha1.AllowanceRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kausality-system", Name: "zeta"},
+		Spec:       v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{Version: "v1", Kind: "Namespace", Name: "zeta", UID: "zeta"}},
+		Status: v1alpha1.AllowanceRecordStatus{
+			History: []v1alpha1.HistoryEntry{refused},
+			Blocked: &v1alpha1.Blocked{Since: before(time.Minute), User: refused.User, Message: "Update of Claim c1 was denied."},
+		},
+	}
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	over := rec.DeepCopy()
+	over.Status.Blocked = nil
+	tenant := func(child string) *v1alpha1.AllowancePolicy {
+		p := &v1alpha1.AllowancePolicy{ObjectMeta: metav1.ObjectMeta{Name: "tenant"}}
+		text := "for: {apiVersion: v1, kind: Namespace}\nrules: [{trigger: spec, policies: [{target: " + child + ", relation: ControllerChild, verbs: [Create]}]}]"
+		if err := yaml.UnmarshalStrict([]byte(text), &p.Spec); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	const claims, namespaces = "{apiGroup: example.org, apiVersion: v1, resource: claims}", "{apiVersion: v1, resource: namespaces}"
+	for name, tc := range map[string]struct {
+		objects   []client.Object
+		forbidden bool
+		want      []string
+	}{
+		"something waits below it": {
+			objects: []client.Object{tenant(claims), rec},
+			want:    []string{"Namespace/zeta is cluster-scoped, and c1 waits below it, maybe here: kubectl kausality why namespace/zeta"},
+		},
+		"nothing waits any more":           {objects: []client.Object{tenant(claims), over}},
+		"its children are in no namespace": {objects: []client.Object{tenant(namespaces), rec}, forbidden: true},
+		"only records of the namespace may be read": {
+			objects: []client.Object{tenant(claims), rec}, forbidden: true,
+			want: []string{"What is refused here below cluster-scoped objects cannot be told: reading the AllowanceRecords in all namespaces: " +
+				"allowancerecords.kausality.io is forbidden: no"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			may := func(list client.ObjectList, namespace string) bool {
+				return !tc.forbidden || namespace != "" || !clustertest.IsRecords(list)
+			}
+			report, err := findOf(t.Context(), clustertest.WithClaims(t, may, append(tc.objects, shop)...), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(tc.want, report.Notes); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
 	}

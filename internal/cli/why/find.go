@@ -76,6 +76,9 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	if unread != nil {
 		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", unread))
 	}
+	if unread == nil && subject == nil {
+		report.Notes = append(report.Notes, far(ctx, c, policies)...)
+	}
 	if unread == nil && seen.obj != nil {
 		report.Notes = append(report.Notes, uncreated(ctx, c.Children, policies, seen.obj)...)
 	}
