@@ -228,7 +228,7 @@ func (o *operator) setupManager(ctx context.Context) error {
 		WebhookServer: patientServer{
 			Server: entry.NewServer(o.webhookHost, o.webhookPort, func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 				return o.certs.GetCertificate(hello)
-			}, entry.Clients{CAFile: o.webhookClientCA, Names: splitList(o.webhookClientNames)}),
+			}, o.webhookClients),
 			ready: func() <-chan struct{} { return o.certs.Ready() },
 		},
 	})

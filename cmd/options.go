@@ -34,6 +34,7 @@ import (
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/derive/kro"
 	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/webhook/entry"
 )
 
 // minKeyLifetime leaves replicas and API servers a second at least for each step of a
@@ -77,6 +78,8 @@ type options struct {
 	kroInitiators           string
 	kroActions              string
 	kroRecreate             bool
+	// webhookClients are who may call the webhooks, once the flags are valid.
+	webhookClients entry.Clients
 	// kroSettings are what the flags say of kro, once they are valid.
 	kroSettings krocontroller.Settings
 }
@@ -169,9 +172,7 @@ func (o *options) validate() error {
 		errs = append(errs, fmt.Errorf("--webhook-key-lifetime=%s: replicas and API servers take some time to hear of another key; name %s or more",
 			o.webhookKeyLifetime, minKeyLifetime))
 	}
-	if o.webhookClientNames != "" && o.webhookClientCA == "" {
-		errs = append(errs, errors.New("--webhook-client-names says nothing without --webhook-client-ca-file"))
-	}
+	errs = append(errs, o.readWebhookClients())
 	if o.recordAge != 0 && o.recordAge < retentioncontroller.MinRetention {
 		errs = append(errs, fmt.Errorf("--record-retention=%s: what is deleted along with an object needs its record for %s, or 0 for ever",
 			o.recordAge, retentioncontroller.MinRetention))
@@ -202,6 +203,26 @@ func (o *options) validate() error {
 		errs = append(errs, fmt.Errorf("--kro-service-account, --kro-initiators, --kro-validation-actions: %w", err))
 	}
 	return errors.Join(errs...)
+}
+
+// readWebhookClients reads who may call the webhooks. Whatever is wrong here would have the API
+// server refused, and most requests pass unjudged.
+func (o *options) readWebhookClients() error {
+	o.webhookClients = entry.Clients{Names: splitList(o.webhookClientNames)}
+	if o.webhookClientCA == "" {
+		if o.webhookClientNames != "" {
+			return errors.New("--webhook-client-names says nothing without --webhook-client-ca-file")
+		}
+		return nil
+	}
+	if o.webhookClientNames != "" && len(o.webhookClients.Names) == 0 {
+		return fmt.Errorf("--webhook-client-names=%q names nobody: leave the flag out where all may ask that the authorities have signed", o.webhookClientNames)
+	}
+	var err error
+	if o.webhookClients.Authorities, err = entry.ReadAuthorities(o.webhookClientCA); err != nil {
+		return fmt.Errorf("--webhook-client-ca-file: %w; check that the Secret or ConfigMap with it is mounted there", err)
+	}
+	return nil
 }
 
 // user returns the name under which the operator makes its requests.

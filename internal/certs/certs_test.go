@@ -23,13 +23,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"k8s.io/client-go/util/cert"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
@@ -138,6 +141,53 @@ func TestMounted(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMountedAuthorityThatIsNone shows that what the API server would not take is not offered
+// to it: at the start it is refused, and later told of once.
+func TestMountedAuthorityThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	writePair(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, caFile), []byte("nope"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Setup(t.Context(), &fakeManager{}, Options{Mode: ModeMounted, Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, caFile)) {
+		t.Fatalf("%v, want an error that names the file", err)
+	}
+
+	writePair(t, dir)
+	mgr := &fakeManager{}
+	certs, err := Setup(t.Context(), mgr, Options{Mode: ModeMounted, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := mgr.added[0].(*mounted)
+	if !ok {
+		t.Fatalf("a %T follows the files", mgr.added[0])
+	}
+	var told atomic.Int32
+	ctx, cancel := context.WithCancel(logf.IntoContext(t.Context(), funcr.New(func(_, args string) {
+		if strings.Contains(args, "stays as it was") {
+			told.Add(1)
+		}
+	}, funcr.Options{})))
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+	expectChange(t, certs, dir)
+	if err := os.WriteFile(filepath.Join(dir, caFile), []byte("nope"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		m.renewed <- struct{}{} // The look before has begun once there is room for it.
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if n := told.Load(); n != 1 {
+		t.Errorf("a bad file is told of %d times, want once", n)
 	}
 }
 

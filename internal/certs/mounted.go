@@ -19,6 +19,7 @@ package certs
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -34,7 +35,7 @@ import (
 func setupMounted(_ context.Context, mgr manager.Manager, _ Options, c *Certs) error {
 	watcher, err := certwatcher.New(filepath.Join(c.dir, certFile), filepath.Join(c.dir, keyFile))
 	if err != nil {
-		return fmt.Errorf("reading the mounted serving certificate: %w; check that the Secret with it is mounted at %s", err, c.dir)
+		return fmt.Errorf("reading the mounted serving certificate: %w; check that the Secret with it is mounted at %s, as --cert-dir has it", err, c.dir)
 	}
 	m := &mounted{certs: c, watcher: watcher, renewed: make(chan struct{}, 1)}
 	if _, err := m.read(); err != nil {
@@ -67,6 +68,7 @@ func (m *mounted) Start(ctx context.Context) error {
 	go func() { ended <- m.watcher.Start(ctx) }()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	told := ""
 	for {
 		select {
 		case err := <-ended:
@@ -76,8 +78,12 @@ func (m *mounted) Start(ctx context.Context) error {
 		}
 		wait, err := m.follow(ctx)
 		if err != nil {
-			log.Error(err, "The serving certificate stays as it was; it is tried again", "dir", m.certs.dir)
-			wait = lookInterval
+			if told != err.Error() { // Each look would find the same.
+				log.Error(err, "The serving certificate stays as it was; it is tried again", "dir", m.certs.dir)
+			}
+			told, wait = err.Error(), lookInterval
+		} else {
+			told = ""
 		}
 		if wait > 0 {
 			timer.Reset(wait)
@@ -104,6 +110,11 @@ func (m *mounted) read() (pair, error) {
 		if err != nil && (name != caFile || !errors.Is(err, os.ErrNotExist)) {
 			return pair{}, fmt.Errorf("reading the mounted serving certificate: %w", err)
 		}
+	}
+	if len(p.ca) > 0 && !x509.NewCertPool().AppendCertsFromPEM(p.ca) {
+		return pair{}, fmt.Errorf("the mounted %s has no PEM-encoded certificate of an authority, "+
+			"and the API server would take it for no webhook: put one there, or remove it where the API server's host trusts the authority",
+			filepath.Join(m.certs.dir, caFile))
 	}
 	return p, nil
 }

@@ -68,6 +68,9 @@ const (
 	implied   = "internal/policy/implied.go"
 	records   = "config/record-protection/policy.yaml"
 	unseen    = "internal/controller/holder/unseen.go"
+
+	authorities  = "internal/webhook/entry/authorities.go"
+	entryPackage = "./internal/webhook/entry"
 )
 
 // unprotected takes out the admission policy that protects ledgers inside the API
@@ -1938,6 +1941,41 @@ var mutants = []mutant{
 		name:  "a dry run takes the place of a Pod",
 		edits: []edit{{validate, "if passes && !r.dryRun &&", "if passes &&"}},
 		unit:  []string{"-run=TestReserve", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a file of authorities that becomes bad has none",
+		edits: []edit{{authorities, "	if err == nil {\n\t\ta.pool = pool", "	if true {\n\t\ta.pool = pool"}},
+		unit:  []string{"-run=TestAuthoritiesOfAFileThatIsBad", entryPackage},
+	},
+	{
+		name:  "a bad file of authorities is told of at each connection",
+		edits: []edit{{authorities, "case err != nil && !a.bad:", "case err != nil:"}},
+		unit:  []string{"-run=TestAuthoritiesOfAFileThatIsBad", entryPackage},
+	},
+	{
+		name:  "a file of authorities may be garbage at the start",
+		edits: []edit{{authorities, "if !pool.AppendCertsFromPEM(bundle) {", "if pool.AppendCertsFromPEM(bundle); false {"}},
+		unit:  []string{"-run=TestReadAuthorities", entryPackage},
+	},
+	{
+		name:  "looks whether the port answers take the lines of others in the log",
+		edits: []edit{{"internal/webhook/entry/server.go", "if _, ours := l.own.LoadAndDelete(from); ours {", "if _, ours := l.own.LoadAndDelete(from); ours && false {"}},
+		unit:  []string{"-run=TestProbesOfAServerThatAsksForCertificates", entryPackage},
+	},
+	{
+		name:  "names of clients may be none",
+		edits: []edit{{"cmd/options.go", `if o.webhookClientNames != "" && len(o.webhookClients.Names) == 0 {`, `if false {`}},
+		unit:  []string{"-run=TestWebhookClients", "./cmd"},
+	},
+	{
+		name:  "a mounted authority may be garbage",
+		edits: []edit{{"internal/certs/mounted.go", "if len(p.ca) > 0 && !x509", "if false && !x509"}},
+		unit:  []string{"-run=TestMountedAuthorityThatIsNone", "./internal/certs"},
+	},
+	{
+		name:  "arguments that no flag takes are passed over",
+		edits: []edit{{"internal/leftover/leftover.go", "	if len(left) == 0 {", "	if len(left) >= 0 {"}},
+		unit:  []string{"-run=TestCheck", "./internal/leftover"},
 	},
 	{
 		name:  "a rotation that cannot begin ends the operator",

@@ -21,16 +21,16 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
+
+	"github.com/go-logr/logr"
 )
 
 // Clients are who may connect to the webhooks.
 type Clients struct {
-	// CAFile has the authorities that sign the certificates of clients, PEM-encoded. No
-	// certificate is asked for where it is empty. It is read for each connection, so that
-	// authorities can be renewed.
-	CAFile string
+	// Authorities sign the certificates of clients. No certificate is asked for where there
+	// are none.
+	Authorities *Authorities
 	// Names are the common names that a certificate may have; any where there are none.
 	Names []string
 }
@@ -38,24 +38,24 @@ type Clients struct {
 // Configure makes a TLS server ask for their certificates. An API server speaks HTTP/1.1
 // to a webhook that is behind a Service; with HTTP/2 bodies that wait would block others
 // of the same connection.
-func (c Clients) Configure(cfg *tls.Config) {
+func (c Clients) Configure(cfg *tls.Config, log logr.Logger) {
 	cfg.NextProtos = []string{"http/1.1"}
-	if c.CAFile == "" {
+	if c.Authorities == nil {
 		return
 	}
 	cfg.ClientAuth = tls.RequireAnyClientCert
-	cfg.VerifyConnection = c.verify
+	cfg.VerifyConnection = func(state tls.ConnectionState) error { return c.verify(state, log) }
 }
 
-func (c Clients) verify(state tls.ConnectionState) error {
-	bundle, err := os.ReadFile(c.CAFile)
-	if err != nil {
-		return fmt.Errorf("reading the authorities of clients: %w", err)
+// look reads what connections are held against, so that a file that has become bad is told of
+// though nobody connects: an API server keeps its connections.
+func (c Clients) look(log logr.Logger) {
+	if c.Authorities != nil {
+		c.Authorities.current(log)
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(bundle) {
-		return fmt.Errorf("%s has no certificate of an authority of clients", c.CAFile)
-	}
+}
+
+func (c Clients) verify(state tls.ConnectionState, log logr.Logger) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the client shows no certificate")
 	}
@@ -64,7 +64,7 @@ func (c Clients) verify(state tls.ConnectionState) error {
 		between.AddCert(cert)
 	}
 	if _, err := leaf.Verify(x509.VerifyOptions{
-		Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Roots: c.Authorities.current(log), Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}); err != nil {
 		return fmt.Errorf("the certificate of the client: %w", err)
 	}

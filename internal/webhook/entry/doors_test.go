@@ -24,6 +24,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"os"
+	"sync"
 	"testing"
 	"time"
 )
@@ -36,7 +37,7 @@ func TestDoors(t *testing.T) {
 	mux.Handle("/validate"+KeyPattern, Known(one("secret"), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
 	server := httptest.NewUnstartedServer(mux)
 	server.Listener = guarded{server.Listener, newDoors(most)}
-	server.Config = newHTTPServer(t.Context(), mux)
+	server.Config = newHTTPServer(t.Context(), mux, &sync.Map{})
 	server.StartTLS()
 	defer server.Close()
 

@@ -26,6 +26,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -68,6 +69,9 @@ type Server struct {
 	Clients Clients
 
 	started, leaving atomic.Bool
+	// own are the addresses from which it has just asked itself without a certificate, where
+	// it asks for one: that this fails is not to be told, as nothing else would be for it.
+	own sync.Map
 }
 
 // NewServer makes a Server that listens on a port.
@@ -90,9 +94,9 @@ func (s *Server) Start(ctx context.Context) error {
 // serve returns when all is answered that was asked until the context ended.
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	cfg := &tls.Config{GetCertificate: s.Certificate, MinVersion: tls.VersionTLS12}
-	s.Clients.Configure(cfg)
+	s.Clients.Configure(cfg, logf.FromContext(ctx).WithName("entry"))
 	// What is being answered goes on where the operator ends.
-	srv := newHTTPServer(context.WithoutCancel(ctx), s.untilLeaving(s.WebhookMux()))
+	srv := newHTTPServer(context.WithoutCancel(ctx), s.untilLeaving(s.WebhookMux()), &s.own)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -123,8 +127,9 @@ func (s *Server) untilLeaving(next http.Handler) http.Handler {
 	})
 }
 
-// newHTTPServer makes the server of connections, which are guarded.
-func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {
+// newHTTPServer makes the server of connections, which are guarded. What goes wrong with those
+// from its own addresses is not told of.
+func newHTTPServer(ctx context.Context, handler http.Handler, own *sync.Map) *http.Server {
 	return &http.Server{
 		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
@@ -132,18 +137,28 @@ func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {
 		ReadHeaderTimeout: headTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHead,
-		ErrorLog:          log.New(&seldomLog{ctx: ctx, every: rate.Sometimes{Interval: strangersInterval}}, "", 0),
+		ErrorLog:          log.New(&seldomLog{ctx: ctx, own: own, every: rate.Sometimes{Interval: strangersInterval}}, "", 0),
 	}
 }
 
 // seldomLog writes what is wrong with connections into the log, as anybody may have it say.
 type seldomLog struct {
 	ctx   context.Context //nolint:containedctx // It has the logger.
+	own   *sync.Map
 	every rate.Sometimes
 }
 
+// handshakeFailed is how net/http begins to tell that a connection never came to be.
+const handshakeFailed = "http: TLS handshake error from "
+
 // Write implements io.Writer.
 func (l *seldomLog) Write(text []byte) (int, error) {
+	if rest, ok := strings.CutPrefix(string(text), handshakeFailed); ok {
+		from, _, _ := strings.Cut(rest, ": ")
+		if _, ours := l.own.LoadAndDelete(from); ours {
+			return len(text), nil
+		}
+	}
 	l.every.Do(func() {
 		logf.FromContext(l.ctx).WithName("entry").Info("A connection to the webhooks failed; there may be more of them than lines here",
 			"reason", strings.TrimSpace(string(text)))
@@ -153,18 +168,26 @@ func (l *seldomLog) Write(text []byte) (int, error) {
 
 // StartedChecker implements webhook.Server: it looks whether the port answers.
 func (s *Server) StartedChecker() healthz.Checker {
-	dialer := &tls.Dialer{
-		NetDialer: &net.Dialer{Timeout: dialTime},
-		Config:    &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // It asks itself, and says nothing.
-	}
+	dialer := &net.Dialer{Timeout: dialTime}
 	return func(r *http.Request) error {
 		if !s.started.Load() {
 			return errors.New("the webhooks are not served yet")
 		}
-		conn, err := dialer.DialContext(r.Context(), "tcp", s.Address)
+		s.Clients.look(logf.FromContext(r.Context()).WithName("entry"))
+		ctx, cancel := context.WithTimeout(r.Context(), dialTime)
+		defer cancel()
+		conn, err := dialer.DialContext(ctx, "tcp", s.Address)
 		if err != nil {
 			return fmt.Errorf("the webhooks cannot be reached: %w", err)
 		}
-		return conn.Close()
+		defer conn.Close() //nolint:errcheck // Nothing is asked over it.
+		if s.Clients.Authorities != nil {
+			s.own.Store(conn.LocalAddr().String(), true)
+		}
+		asked := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // It asks itself, and says nothing.
+		if err := asked.HandshakeContext(ctx); err != nil {
+			return fmt.Errorf("the webhooks cannot be reached: %w", err)
+		}
+		return asked.Close()
 	}
 }
