@@ -26,7 +26,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"kausality.io/operator/internal/certs"
+	"kausality.io/operator/internal/leftover"
 )
+
+// usage is the code with which package flag ends, too, where flags are wrong.
+const usage = 2
 
 func main() {
 	opts := options{}
@@ -34,6 +38,10 @@ func main() {
 	logging := zap.Options{}
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()
+	if err := leftover.Check(os.Args[1:], flag.Args()); err != nil {
+		fmt.Fprintf(os.Stderr, "kausality: %v\n", err)
+		os.Exit(usage)
+	}
 	ctrl.SetLogger(certs.Logger(zap.New(zap.UseFlagOptions(&logging))))
 	ctrl.Log.WithName("setup").Info("Starting Kausality", "version", builtVersion())
 

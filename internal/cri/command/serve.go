@@ -42,6 +42,7 @@ import (
 	"kausality.io/operator/internal/cri/audit"
 	"kausality.io/operator/internal/cri/proxy"
 	"kausality.io/operator/internal/cri/rulesfile"
+	"kausality.io/operator/internal/leftover"
 	"kausality.io/operator/internal/runtimerules"
 )
 
@@ -133,7 +134,7 @@ func serve(streams genericiooptions.IOStreams) *cobra.Command {
 		Short:   "Stand between clients and the socket of a container runtime",
 		Long:    serveLong,
 		Example: serveExamples,
-		Args:    cobra.NoArgs,
+		Args:    func(_ *cobra.Command, args []string) error { return leftover.Refuse(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return exit.With(exit.Usage, err)
