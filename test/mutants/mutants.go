@@ -1978,6 +1978,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestCheck", "./internal/leftover"},
 	},
 	{
+		name:  "policies and tests whose kind does not exist are passed over",
+		edits: []edit{{"internal/cli/check/run.go", "	c.say(offline.Misnamed(docs))\n", ""}},
+		unit:  []string{"-run=TestRun", "./internal/cli/check"},
+	},
+	{
+		name:  "policies of a version that does not exist are passed over",
+		edits: []edit{{"internal/cli/offline/ours.go", "case apiVersion != ours:", "case false:"}},
+		unit:  []string{"-run=TestMisnamed", "./internal/cli/offline"},
+	},
+	{
 		name:  "a rotation that cannot begin ends the operator",
 		edits: []edit{{"internal/certs/rotation.go", "		if !couldNotBegin(err) {", "		if true {"}},
 		unit:  []string{"-run=TestRotationThatCannotBegin", "./internal/certs"},

@@ -32,6 +32,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/access"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/offline"
 	"kausality.io/operator/internal/cli/source"
 )
 
@@ -141,7 +142,7 @@ func fromFiles(files []string, streams genericiooptions.IOStreams) ([]v1alpha1.A
 	if err != nil {
 		return nil, err
 	}
-	if len(problems) > 0 {
+	if problems = append(problems, offline.Misnamed(docs)...); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: %s", problems[0].Place, problems[0].Message)
 	}
 	var policies []v1alpha1.AllowancePolicy

@@ -44,6 +44,7 @@ func TestRun(t *testing.T) {
 			sound: true,
 		},
 		"versions":           {opts: check.Options{Files: []string{"testdata/versions.yaml"}}},
+		"misnamed":           {opts: check.Options{Files: []string{"testdata/misnamed.yaml"}}},
 		"generating-lint":    {opts: check.Options{Files: []string{"testdata/generating-lint.yaml"}}},
 		"generating":         {opts: check.Options{Files: []string{"testdata/generating.yaml"}}, sound: true, cases: 17},
 		"generating-failing": {opts: check.Options{Files: []string{"testdata/generating-failing.yaml"}}, cases: 6},

@@ -26,7 +26,7 @@ import (
 )
 
 // testKind is that of files with tests. It is no kind of the API server.
-var testKind = schema.GroupVersionKind{Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Kind: "PolicyTest"}
+var testKind = schema.GroupVersionKind{Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Kind: offline.KindPolicyTest}
 
 // PolicyTest is a file of tests: a world, and requests in it with the answers that
 // they should get. It is read from files only.

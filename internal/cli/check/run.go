@@ -84,6 +84,7 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 		places: map[string]source.Place{},
 	}
 	c.say(append(malformed, wrong...))
+	c.say(offline.Misnamed(docs))
 	var tests []*loaded
 	for _, doc := range docs {
 		if doc.GVK() == testKind {
@@ -143,7 +144,7 @@ func (c *checker) beside(test *loaded, field string, names []string) []*source.D
 		if err != nil {
 			wrong = append(wrong, test.doc.Problem(fmt.Sprintf("%s[%d]", field, i), "%v", err))
 		}
-		c.say(wrong)
+		c.say(append(wrong, offline.Misnamed(docs)...))
 		out = append(out, docs...)
 	}
 	return out

@@ -121,6 +121,7 @@ func (o *options) run(ctx context.Context, flags genericclioptions.RESTClientGet
 		return exit.With(exit.Usage, err)
 	}
 	terminal := text.Of(streams.ErrOut)
+	malformed = append(malformed, offline.Misnamed(docs)...)
 	var told strings.Builder
 	for _, p := range malformed {
 		told.WriteString(source.Told(terminal, terminal.Paint(text.Bad, "error"), p))

@@ -141,3 +141,13 @@ func TestDiff(t *testing.T) {
 		t.Errorf("Diff() (-want +got):\n%s", diff)
 	}
 }
+
+// TestMisnamed shows that what is ours and has no such name is not passed over.
+func TestMisnamed(t *testing.T) {
+	const in = "apiVersion: kausality.io/v1beta1\nkind: GeneratingPolicy\n"
+	stdout, stderr, err := run(t, in, "-f", "-")
+	const want = "kind GeneratingPolicy is of kausality.io/v1alpha1"
+	if err == nil || stdout != "" || !strings.Contains(stderr, "<stdin>:1") || !strings.Contains(stderr, want) {
+		t.Errorf("%v, writes %q and tells %q; want an error at <stdin>:1 with %q", err, stdout, stderr, want)
+	}
+}
