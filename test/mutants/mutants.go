@@ -1988,6 +1988,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestMisnamed", "./internal/cli/offline"},
 	},
 	{
+		name:  "who does not wait is told that the time has passed",
+		edits: []edit{{"internal/cli/remove/ready.go", "if ctx.Err() != nil {", "if false {"}},
+		unit:  []string{"-run=TestWithoutInterceptionThatIsInterrupted", "./internal/cli/remove"},
+	},
+	{
 		name:  "a rotation that cannot begin ends the operator",
 		edits: []edit{{"internal/certs/rotation.go", "		if !couldNotBegin(err) {", "		if true {"}},
 		unit:  []string{"-run=TestRotationThatCannotBegin", "./internal/certs"},

@@ -63,6 +63,7 @@ func withoutPolicies(ctx context.Context, c client.Client, remove bool) error {
 // annotation of them.
 func withoutInterception(ctx context.Context, c client.Client, timeout time.Duration) error {
 	var there []string
+	began := time.Now()
 	// Each look may take as long as it takes: one that is cut short has seen nothing.
 	err := wait.PollUntilContextTimeout(ctx, lookInterval, timeout, true, func(context.Context) (bool, error) {
 		now, err := intercepting(ctx, c)
@@ -75,9 +76,13 @@ func withoutInterception(ctx context.Context, c client.Client, timeout time.Dura
 	if err == nil || len(there) == 0 {
 		return err
 	}
+	after := timeout
+	if ctx.Err() != nil { // Somebody did not want to wait for so long.
+		after = time.Since(began).Round(time.Second)
+	}
 	return fmt.Errorf("after %s %s %s still there, by which the API server would ask about each change, or undo it. "+
 		"The operator takes that away without policies, where it runs; to have it taken away at once: %s",
-		timeout, strings.Join(there, ", "), interception.DefaultName, switchOff(ctx, c))
+		after, strings.Join(there, ", "), interception.DefaultName, switchOff(context.WithoutCancel(ctx), c))
 }
 
 // intercepting returns the kinds of what the operator has rendered and that is there.

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,5 +49,23 @@ func TestWithoutInterceptionSaysWhatIsThere(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "mutatingwebhookconfigurations "+interception.DefaultName) ||
 		!strings.Contains(err.Error(), "at once: kubectl delete") {
 		t.Errorf("it says %v; wanted what is there, and what to do", err)
+	}
+}
+
+// TestWithoutInterceptionThatIsInterrupted shows that somebody who does not wait is not told that they
+// have.
+func TestWithoutInterceptionThatIsInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	c := fake.NewClientBuilder().WithObjects(&admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: interception.DefaultName},
+	}).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			interrupt()
+			return c.Get(ctx, key, obj, opts...)
+		},
+	}).Build()
+	err := withoutInterception(ctx, c, 30*time.Minute)
+	if err == nil || strings.Contains(err.Error(), "30m") || !strings.Contains(err.Error(), "still there") {
+		t.Errorf("it says %v; wanted what is there, and not after a time that has not passed", err)
 	}
 }
