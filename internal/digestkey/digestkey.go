@@ -43,9 +43,11 @@ const (
 )
 
 // Ensure returns the key, which it makes where there is none: all replicas, and the
-// operator after a restart, have the same. A key that is lost makes no harm but that
-// commands to approve which people have copied do not work any more, and that who asked for
-// a trigger of a GeneratingPolicy is not known until somebody changes it.
+// operator after a restart, have the same. Each reads it once: where it is lost while
+// replicas run, the next one that starts makes another. docs/install.md says what that means: digests
+// from before say nothing any more, so that commands to approve which people have copied do not
+// work, more counts as changed than was, and who asked for a trigger of a GeneratingPolicy is not
+// known until somebody changes it.
 func Ensure(ctx context.Context, reader client.Reader, writer client.Writer, namespace string) (string, error) {
 	secret := &corev1.Secret{}
 	name := client.ObjectKey{Namespace: namespace, Name: SecretName}
