@@ -570,6 +570,21 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestWhyOfWhatIsNotThere", "./internal/cli/why"},
 	},
 	{
+		name:  "approve: what was taken out of the request counts as approved",
+		edits: []edit{{"internal/cli/approve/approval.go", "		if !taken {\n", "		if !taken && false {\n"}},
+		unit:  []string{"-run=TestApprove", "./internal/cli/approve"},
+	},
+	{
+		name:  "approve: the record is not asked what is withheld afterwards",
+		edits: []edit{{"internal/cli/approve/approval.go", "			now, err := a.effective(ctx, a.after)\n", "			now, err := stored(a.after)\n"}},
+		unit:  []string{"-run=TestApprove", "./internal/cli/approve"},
+	},
+	{
+		name:  "trace: what needed no allowance is of unknown cause further up",
+		edits: []edit{{"internal/cli/trace/build.go", "append(links, s.withoutChain(links, all)...)", "links"}},
+		unit:  []string{"-run=TestTrace", "./internal/cli/trace"},
+	},
+	{
 		name:  "blocked: a person who is told no makes an object wait",
 		edits: []edit{{"internal/webhook/admission/parents.go", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies)", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies) && false"}},
 		unit:  []string{"-run=TestDenialSaysWhoWaits", "./internal/webhook/admission"},

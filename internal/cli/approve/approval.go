@@ -52,8 +52,11 @@ type approval struct {
 	// paths that the user named, each of which may be several.
 	paths []string
 
-	// seen is the object as it was planned for.
+	// seen is the object as it was planned for, and had what its ledger had, with what only its record tells.
 	seen *unstructured.Unstructured
+	had  ledger.Ledger
+	// after is the object of the last answer.
+	after *unstructured.Unstructured
 	// planned is what is approved of it, with the digests of what was seen.
 	planned []string
 }
@@ -74,28 +77,46 @@ func (a *approval) planOnce(ctx context.Context) (*Report, error) {
 	if a.seen, err = a.cluster.Read(ctx, a.target); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.target, err)
 	}
+	if a.had, err = a.effective(ctx, a.seen); err != nil {
+		return nil, err
+	}
 	paths := named(a.paths)
 	if len(paths) == 0 {
-		if paths = withheld(a.seen); len(paths) == 0 {
+		if paths = withheld(a.had); len(paths) == 0 {
 			return nil, fmt.Errorf("nothing of %s is withheld: name what to approve with --path, or --path '*' for every field that a policy is about; "+
 				"see %s", a.target, phrase.Command("explain", record.TargetOf(a.seen)))
 		}
 	}
 	a.planned = paths
-	report, err := a.send(ctx, client.DryRunAll)
+	report, now, err := a.send(ctx, client.DryRunAll)
 	if err != nil {
 		return nil, err
 	}
 	report.DryRun = true
-	return useful(report)
+	if len(report.Added) == 0 && len(report.Warnings) == 0 && len(a.stillWithheld(now)) == 0 && len(report.Removed) > 0 {
+		// That is how it looks as well where the ledger was taken out of the answer.
+		taken, err := a.isTaken(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !taken {
+			return nil, a.ineffective(report.Paths)
+		}
+	}
+	return a.useful(report, now)
 }
 
 // carryOut approves, if that still allows what was planned.
 func (a *approval) carryOut(ctx context.Context, planned *Report) (*Report, error) {
 	for range attempts {
-		report, err := a.send(ctx)
+		report, _, err := a.send(ctx)
 		if err == nil {
-			return useful(report)
+			// What was not stored as it should be is told by the record, which is written before the answer.
+			now, err := a.effective(ctx, a.after)
+			if err != nil {
+				return nil, err
+			}
+			return a.useful(report, now)
 		}
 		if !apierrors.IsConflict(err) {
 			return nil, err
@@ -112,11 +133,40 @@ func (a *approval) carryOut(ctx context.Context, planned *Report) (*Report, erro
 }
 
 // send makes the request. It is about the very object that was seen.
-func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Report, error) {
-	prefix := ledger.AnnotationPrefix(a.seen)
+// It returns what the ledger has in the answer as well.
+func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Report, ledger.Ledger, error) {
+	after, err := a.patch(ctx, change.JoinPaths(a.planned), opts...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, left := after.GetAnnotations()[ledger.AnnotationPrefix(a.seen)+ledger.NameApprove]; left {
+		return nil, nil, fmt.Errorf("approving changes of %s has no effect: no webhook took the request; "+
+			"see whether a policy is for its kind (kubectl get allowancepolicies), and whether the operator runs", a.target)
+	}
+	now, err := stored(after)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.after = after
+	paths := make([]string, 0, len(a.planned))
+	for _, each := range a.planned {
+		path, _ := decision.ParseApproval(each)
+		paths = append(paths, path)
+	}
+	return &Report{
+		Object:   record.TargetOf(a.seen),
+		Paths:    paths,
+		Added:    only(now, a.had),
+		Removed:  only(a.had, now),
+		Warnings: a.said.Take(),
+	}, now, nil
+}
+
+// patch sets the annotation that approves to a text, and returns the object of the answer.
+func (a *approval) patch(ctx context.Context, text string, opts ...client.PatchOption) (*unstructured.Unstructured, error) {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": a.seen.GetResourceVersion(),
-		"annotations":     map[string]string{prefix + ledger.NameApprove: change.JoinPaths(a.planned)},
+		"annotations":     map[string]string{ledger.AnnotationPrefix(a.seen) + ledger.NameApprove: text},
 	}})
 	if err != nil {
 		return nil, err
@@ -126,35 +176,81 @@ func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Repor
 	if err := a.cluster.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), opts...); err != nil {
 		return nil, fmt.Errorf("approving changes of %s: %w", a.target, err)
 	}
-	if _, left := after.GetAnnotations()[prefix+ledger.NameApprove]; left {
-		return nil, fmt.Errorf("approving changes of %s has no effect: no webhook took the request; "+
-			"see whether a policy is for its kind (kubectl get allowancepolicies), and whether the operator runs", a.target)
-	}
-	before, err := stored(a.seen)
-	if err != nil {
-		return nil, err
-	}
-	now, err := stored(after)
-	if err != nil {
-		return nil, err
-	}
-	paths := make([]string, 0, len(a.planned))
-	for _, each := range a.planned {
-		path, _ := decision.ParseApproval(each)
-		paths = append(paths, path)
-	}
-	return &Report{
-		Object:   record.TargetOf(a.seen),
-		Paths:    paths,
-		Added:    only(now, before),
-		Removed:  only(before, now),
-		Warnings: a.said.Take(),
-	}, nil
+	return after, nil
 }
 
-// useful returns an error where the approval allows nothing and ends nothing.
-func useful(r *Report) (*Report, error) {
+// noPath is an approval that Kausality answers with a warning, whoever asks.
+const noPath = ".."
+
+// isTaken reports whether an approval of the object gets to Kausality, or is taken out of the request
+// before: what cannot be approved has to be answered.
+func (a *approval) isTaken(ctx context.Context) (bool, error) {
+	if _, err := a.patch(ctx, noPath, client.DryRunAll); err != nil {
+		return false, err
+	}
+	return len(a.said.Take()) > 0, nil
+}
+
+// effective returns the ledger of the object with what only its record tells: what is withheld of an object
+// that cannot carry its ledger. Where no record can be read, the object says all.
+func (a *approval) effective(ctx context.Context, obj *unstructured.Unstructured) (ledger.Ledger, error) {
+	has, err := stored(obj)
+	if err != nil {
+		return nil, err
+	}
+	records, err := a.cluster.RecordsOf(ctx, a.target)
+	if err != nil {
+		return has, nil //nolint:nilerr // Who may approve may not be allowed to read records.
+	}
+	for i := range records {
+		if records[i].Spec.TargetRef.UID == obj.GetUID() {
+			return record.Effective(&records[i], obj, has), nil
+		}
+	}
+	return has, nil
+}
+
+// stillWithheld returns what was to be approved and is withheld by the ledger all the same.
+func (a *approval) stillWithheld(now ledger.Ledger) []string {
+	var out []string
+	for _, e := range now {
+		path, err := change.ParsePath(e.Mutation)
+		if !e.IsWithheld() || err != nil {
+			continue
+		}
+		if slices.ContainsFunc(a.planned, func(each string) bool {
+			text, _ := decision.ParseApproval(each)
+			pattern, err := change.ParsePattern(text)
+			return text == v1alpha1.Any || err == nil && pattern.Overlaps(change.Pattern(path))
+		}) {
+			out = append(out, e.Mutation)
+		}
+	}
+	return out
+}
+
+// ineffective says that something between the command and Kausality took the approval out of the request.
+func (a *approval) ineffective(paths []string) error {
+	return fmt.Errorf("nothing is approved: %s of %s is still withheld. The API server took the request and Kausality did not see the approval in it, "+
+		"or its answer was not stored: something else takes its annotations away, such as a MutatingAdmissionPolicy or a webhook "+
+		"(kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations). Have it leave annotations of kausality.io alone, and approve again",
+		strings.Join(paths, ", "), a.target)
+}
+
+// useful returns an error where the approval allows nothing and ends nothing, or what it is about is withheld
+// afterwards. now is what the ledger has then.
+func (a *approval) useful(r *Report, now ledger.Ledger) (*Report, error) {
+	held := a.stillWithheld(now)
+	isGone := slices.ContainsFunc(r.Removed, func(gone v1alpha1.Allowance) bool {
+		return gone.Relation == v1alpha1.RelationWithheld && slices.Contains(held, gone.Mutation)
+	})
+	if len(held) > 0 && len(r.Added) == 0 && (isGone || len(r.Removed)+len(r.Warnings) == 0) {
+		return nil, a.ineffective(held)
+	}
 	if len(r.Added)+len(r.Removed) > 0 {
+		if len(held) > 0 && len(r.Warnings) == 0 {
+			r.Warnings = []string{strings.Join(held, ", ") + " is still withheld"}
+		}
 		return r, nil
 	}
 	if len(r.Warnings) == 0 {
@@ -174,11 +270,7 @@ func named(flags []string) []string {
 }
 
 // withheld returns what approves the changes of an object that are withheld, as they are.
-func withheld(obj *unstructured.Unstructured) []string {
-	entries, err := stored(obj)
-	if err != nil {
-		return nil
-	}
+func withheld(entries ledger.Ledger) []string {
 	return decision.Approvals(entries.Without(func(e ledger.Entry) bool { return !e.IsWithheld() }).Allowances())
 }
 

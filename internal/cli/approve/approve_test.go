@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,6 +63,10 @@ type world struct {
 	// absent is true where there is no webhook, and warning is what it says.
 	absent  bool
 	warning string
+	// stripped is true where something takes the annotations of Kausality away before its webhook is asked, and
+	// its answer is not stored. record is what the object's record tells.
+	stripped bool
+	record   *v1alpha1.AllowanceRecord
 
 	said     *cluster.Warnings
 	asked    []string
@@ -75,13 +80,24 @@ func (w *world) approval() *approval {
 	obj.SetGroupVersionKind(kind)
 	obj.SetNamespace("shop")
 	obj.SetName("web-1")
+	obj.SetGeneration(2)
+	if err := unstructured.SetNestedField(obj.Object, int64(3), "spec", "replicas"); err != nil {
+		panic(err)
+	}
 	obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "1", Controller: new(true)}})
 	if len(w.withheld) > 0 {
 		obj.SetAnnotations(map[string]string{prefix + "allowances": ledger.Ledger(nil).Merge(w.withheld...).Encode()})
 	}
 	w.said = &cluster.Warnings{}
-	c := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(obj).
-		WithInterceptorFuncs(interceptor.Funcs{Patch: w.patch}).Build()
+	scheme := runtime.NewScheme()
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	build := fake.NewClientBuilder().WithScheme(scheme).WithObjects(obj).
+		WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.kind", func(client.Object) []string { return []string{kind.Kind} }).
+		WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.name", func(client.Object) []string { return []string{"web-1"} })
+	if w.record != nil {
+		build = build.WithObjects(w.record)
+	}
+	c := build.WithInterceptorFuncs(interceptor.Funcs{Patch: w.patch}).Build()
 	return &approval{
 		cluster: &cluster.Cluster{Client: c},
 		target:  cluster.Target{GVK: kind, Namespace: "shop", Name: "web-1"},
@@ -95,6 +111,12 @@ func (w *world) patch(_ context.Context, _ client.WithWatch, obj client.Object, 
 		return err
 	}
 	dryRun := slices.Contains(opts, client.PatchOption(client.DryRunAll))
+	if strings.Contains(string(raw), `"`+noPath+`"`) {
+		if !w.stripped {
+			w.said.HandleWarningHeader(299, "", "kausality: not approved, as they are no field paths: "+noPath)
+		}
+		return nil
+	}
 	w.asked = append(w.asked, strings.TrimPrefix(string(raw), `{"metadata":`))
 	if !dryRun && w.conflicts > 0 {
 		w.conflicts--
@@ -115,6 +137,25 @@ func (w *world) patch(_ context.Context, _ client.WithWatch, obj client.Object, 
 }
 
 // A flag may name several paths, and commas of keys are not between them.
+// pending is a record with a grant that waits for its object to carry it.
+func pending(grants ...v1alpha1.Allowance) *v1alpha1.AllowanceRecord {
+	number := int64(3)
+	return &v1alpha1.AllowanceRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "replicaset-web-1"},
+		Spec: v1alpha1.AllowanceRecordSpec{LedgerKnown: true, TargetRef: v1alpha1.TargetReference{
+			Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: "shop", Name: "web-1",
+		}},
+		Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{
+			{ID: "1", Path: "spec.replicas", Value: &number, Allowances: grants},
+		}},
+	}
+}
+
+const ineffective = "nothing is approved: spec.replicas of ReplicaSet/web-1 in namespace shop is still withheld. " +
+	"The API server took the request and Kausality did not see the approval in it, " +
+	"or its answer was not stored: something else takes its annotations away, such as a MutatingAdmissionPolicy or a webhook " +
+	"(kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations). Have it leave annotations of kausality.io alone, and approve again"
+
 func TestPathsOfFlags(t *testing.T) {
 	tests := map[string]struct {
 		flags []string
@@ -237,6 +278,43 @@ Warning: not all is approved
 			wantErr: "approving changes of ReplicaSet/web-1 in namespace shop has no effect: no webhook took the request; " +
 				"see whether a policy is for its kind (kubectl get allowancepolicies), and whether the operator runs",
 		},
+		"something takes the approval away before the webhook": {
+			world:   world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{held}}, stripped: true},
+			options: options{yes: true},
+			wantErr: ineffective,
+		},
+		"something takes the approval and the ledger away": {
+			world:   world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{nil}, stripped: true},
+			options: options{yes: true},
+			wantErr: ineffective,
+		},
+		"a dry run of that": {
+			world:   world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{nil}, stripped: true},
+			options: options{dryRun: true},
+			wantErr: ineffective,
+		},
+		"something takes the ledger away after the webhook, as the record tells": {
+			world:   world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{nil}, record: pending(held)},
+			options: options{yes: true},
+			wantErr: ineffective,
+		},
+		"what only the record tells": {
+			world:   world{grants: [][]v1alpha1.Allowance{{ticket}}, record: pending(held)},
+			options: options{dryRun: true},
+			want: `This approves spec.replicas of ReplicaSet/web-1
+
+  -   withheld: spec.replicas   by mallory
+  +   create Pod                by alice, metadata.annotations[ticket] = OPS-1
+`,
+		},
+		"what allows nothing": {
+			world:   world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{nil}},
+			options: options{yes: true},
+			want: `Approved spec.replicas of ReplicaSet/web-1
+
+  -   withheld: spec.replicas   by mallory
+`,
+		},
 		"nobody answers": {
 			world: world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}}},
 			told: `This approves spec.replicas of ReplicaSet/web-1
@@ -260,8 +338,12 @@ Approve? [y/N] `,
 			if diff := cmp.Diff([]string{tc.want, tc.told, tc.wantErr}, []string{out.String(), errOut.String(), gotErr}); diff != "" {
 				t.Errorf("output, prompt and error: -want, +got:\n%s", diff)
 			}
+			path := held.Mutation
+			if len(tc.world.withheld) > 0 {
+				path = tc.world.withheld[0].Mutation
+			}
 			for _, asked := range tc.world.asked {
-				if want := `{"annotations":{"` + prefix + `approve":"` + tc.world.withheld[0].Mutation + `"},"resourceVersion":"999"}}`; asked != want {
+				if want := `{"annotations":{"` + prefix + `approve":"` + path + `"},"resourceVersion":"999"}}`; asked != want {
 					t.Errorf("the request was %s, want %s", asked, want)
 				}
 			}
