@@ -98,7 +98,7 @@ func build(s *sight) (*Report, error) {
 			}
 		}
 	}
-	report.Causes = grow(links, all)
+	report.Causes = grow(append(links, s.withoutChain(links, all)...), all)
 	s.mark(report)
 	if s.gone && uid == "" && len(report.Causes) == 0 {
 		return nil, fmt.Errorf("%s does not exist, and no AllowanceRecord tells of it: see whether the namespace is right, "+

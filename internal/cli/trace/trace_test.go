@@ -100,6 +100,18 @@ func TestTrace(t *testing.T) {
 		},
 		v1alpha1.HistoryEntry{Time: before(0), Event: v1alpha1.EventDenied, Operation: "Create", Kind: "Pod", User: "mallory"},
 	))
+	// What became of web-1-a is in a chain, and web-1-b is gone.
+	replaced := recordOf("ReplicaSet", "web-1", "web", history(
+		pods(time.Minute, "Create", "alice", rollout(2), "web-1-a"),
+		v1alpha1.HistoryEntry{
+			Time: before(20 * time.Minute), Event: v1alpha1.EventAllowed, Reason: "Platform", Operation: "Update",
+			Kind: "Pod", Names: []string{"web-1-a", "web-1-z"}, Paths: []string{"metadata.labels[x]"}, User: "kube-scheduler",
+		},
+		v1alpha1.HistoryEntry{
+			Time: before(30 * time.Minute), Event: v1alpha1.EventAllowed, Reason: "Maintaining", Operation: "Create",
+			Kind: "Pod", Names: []string{"web-1-b", "web-1-z"}, User: "replicaset-controller",
+		},
+	))
 	stranger := recordOf("ReplicaSet", "api-1", "api", history(granted(0, "bob", hop("Deployment", "web", "spec.other", 1))))
 	crowd := recordOf("ReplicaSet", "web-1", "web", history(
 		pods(time.Minute, "Create", "alice", rollout(2), "a", "b", "c", "d", "e", "f", "g"),
@@ -177,6 +189,36 @@ alice, 2m ago
         ├── Pod/web-1-a  created
         ├── Pod/web-1-b  created (gone)
         └── Pod/web-1-c  created
+
+autoscaler, 60m ago
+└── Deployment/web  spec.replicas, generation 2
+
+Below it, of unknown cause
+└── Pod/web-1-y
+`,
+		},
+		"a root with what was replaced below it": {
+			sight: sight{
+				target: target("apps", "Deployment", "web"), uid: "web",
+				records: []v1alpha1.AllowanceRecord{deployment, replaced},
+				listed:  []string{"ReplicaSet", "Pod"},
+				below:   []Child{{"ReplicaSet", "web-1"}, {"Pod", "web-1-a"}, {"Pod", "web-1-y"}, {"Pod", "web-1-z"}},
+			},
+			want: `Deployment/web in namespace shop, Steady
+
+alice, 2m ago
+└── Deployment/web  spec.template.spec.containers[0].image, generation 3
+    ├── attested: metadata.annotations[ticket] = OPS-1
+    └── ReplicaSet/web-1  spec.replicas, generation 2
+        └── Pod/web-1-a  created
+
+kube-scheduler (Platform), 20m ago
+└── ReplicaSet/web-1
+    └── Pod/web-1-z  changed metadata.labels[x]
+
+replicaset-controller (Maintaining), 30m ago
+└── ReplicaSet/web-1
+    └── Pod/web-1-z  created
 
 autoscaler, 60m ago
 └── Deployment/web  spec.replicas, generation 2
