@@ -585,6 +585,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestTrace", "./internal/cli/trace"},
 	},
 	{
+		name:  "cli: a policy of a kind that is not served counts",
+		edits: []edit{{"internal/cli/cluster/policies.go", "c.isUnserved(p, stored) {", "c.isUnserved(p, stored) && false {"}},
+		unit:  []string{"-run=TestIdlePolicies", "./internal/cli/cluster"},
+	},
+	{
+		name:  "cli: what the status of a policy says of an older generation counts",
+		edits: []edit{{"internal/cli/cluster/idle.go", "c == nil || c.ObservedGeneration != p.Generation", "c == nil"}},
+		unit:  []string{"-run=TestIdlePolicies", "./internal/cli/cluster"},
+	},
+	{
 		name:  "blocked: a person who is told no makes an object wait",
 		edits: []edit{{"internal/webhook/admission/parents.go", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies)", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies) && false"}},
 		unit:  []string{"-run=TestDenialSaysWhoWaits", "./internal/webhook/admission"},

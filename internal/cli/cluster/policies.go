@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,10 +39,13 @@ type Policies struct {
 
 	// Objects are the policies as they are stored, by name.
 	Objects map[string]*v1alpha1.AllowancePolicy
+	// Idle are those that are not in the index, as the operator judges nothing by them.
+	Idle []Idle
 }
 
 // Policies reads and compiles the AllowancePolicies. As in the operator, what is
-// wrong in one of them is left out, and so is all of one that clashes with others.
+// wrong in one of them is left out, and so is all of one that clashes with others, whose kind is not served, or
+// that the operator says it does not judge by.
 func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 	var list v1alpha1.AllowancePolicyList
 	if err := c.List(ctx, &list); err != nil {
@@ -57,12 +61,26 @@ func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 		ranks[p] = policy.RankOf(&list.Items[i], list.Items[i].Status.AdoptedGeneration)
 		out.Objects[p.Name] = &list.Items[i]
 	}
-	served := slices.DeleteFunc(slices.Clone(compiled), func(p *policy.Policy) bool {
-		_, err := c.mapper.RESTMapping(p.For.GroupKind(), p.For.Version)
-		return apimeta.IsNoMatchError(err)
+	usable := slices.DeleteFunc(slices.Clone(compiled), func(p *policy.Policy) bool {
+		why := ""
+		if stored := out.Objects[p.Name]; c.isUnserved(p, stored) {
+			why = unservedText(p)
+		} else {
+			why = withheldBy(stored)
+		}
+		if why != "" {
+			out.Idle = append(out.Idle, Idle{Policy: p, Why: why})
+		}
+		return why != ""
 	})
-	clashes := policy.Clashes(served, func(p *policy.Policy) policy.Rank { return ranks[p] })
-	out.Index = policy.NewIndex(policy.WithoutClashing(compiled, clashes))
+	// Those that cannot work whatever they name stand in nobody's way.
+	clashes := policy.Clashes(usable, func(p *policy.Policy) policy.Rank { return ranks[p] })
+	for _, p := range usable {
+		if len(clashes[p]) > 0 {
+			out.Idle = append(out.Idle, Idle{Policy: p, Why: strings.TrimSuffix(policy.ClashMessage(clashes[p]), ".")})
+		}
+	}
+	out.Index = policy.NewIndex(policy.WithoutClashing(usable, clashes))
 	return out, nil
 }
 

@@ -233,6 +233,9 @@ ITSELF, AS A CHILD
 		{Type: v1alpha1.ConditionAccepted, Status: "True"},
 		{Type: v1alpha1.ConditionEnforced, Status: "False", LastTransitionTime: metav1.NewTime(now.Add(-time.Second)), Message: "taking effect"},
 	}
+	idle := see(t, deployment(t))
+	older := &policy.Policy{Name: "older", For: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, Action: v1alpha1.ActionDeny}
+	idle.policies.Idle = []cluster.Idle{{Policy: older, Why: "the API server does not serve kind Deployment in apps/v1beta1"}}
 	upgraded := see(t, deployment(t))
 	upgraded.upgrades = []cluster.Upgrade{upgradeOfReplicaSets(t, "v2")}
 	upgraded.obj.rec.Status.Versions = []v1alpha1.ControllerVersion{{Trigger: v1alpha1.UpgradeOfController, Image: "web:v2", UpgradeAllowanceUID: "uid-v2"}}
@@ -261,6 +264,22 @@ WHY NOT MORE
 
 Something could not be read.
 `,
+		},
+		"a root with a policy that is in effect for nothing": {
+			sight: idle,
+			want: `Deployment/web in namespace shop, Steady, generation 3
+It is waiting: its controller has not seen it yet.
+
+POLICIES FOR IT
+  POLICY       ACTION   MAY INITIATE
+  deployment   Deny     Group platform-team
+  tagged       none     not in effect: its selectors leave this object out
+  older        none     not in effect: the API server does not serve kind Deployment in apps/v1beta1
+
+ITS CHILDREN, RIGHT NOW
+  KIND         ALLOWED   BECAUSE
+  ReplicaSet   nothing   no allowance counts now; anything is denied (AllowancePolicy deployment)
+` + deploymentRules,
 		},
 		"a root while it rolls out, from its creation on": {
 			sight: see(t, deployment(t, grant, creation)),

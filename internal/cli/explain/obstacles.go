@@ -167,6 +167,9 @@ func policiesFor(s *sight) []Policy {
 		}
 		out = append(out, view)
 	}
+	for _, idle := range s.policies.IdleFor(s.chain[0].Kind) {
+		out = append(out, Policy{Name: idle.Policy.Name, WhyNot: idle.Why, Action: idle.Policy.Action, Initiators: idle.Policy.Initiators()})
+	}
 	return out
 }
 
