@@ -34,17 +34,17 @@ type Objects struct {
 
 // Annotate returns the command that sets an annotation of objects. The value is quoted in any case.
 func Annotate(of Objects, key, value string) string {
-	return "kubectl annotate" + NamespaceFlag(of.Namespace) + " " + of.arguments() + " " + Word(key) + "=" + Quote(value)
+	return "kubectl annotate" + of.namespaceFlag() + " " + of.arguments() + " " + Word(key) + "=" + Quote(value)
 }
 
 // Delete returns the command that deletes objects.
 func Delete(of Objects) string {
-	return "kubectl delete" + NamespaceFlag(of.Namespace) + " " + of.arguments()
+	return "kubectl delete" + of.namespaceFlag() + " " + of.arguments()
 }
 
 // Kausality returns a command of the plugin about one object.
 func Kausality(command string, of Objects) string {
-	return "kubectl kausality " + command + NamespaceFlag(of.Namespace) + " " + of.Slashed()
+	return "kubectl kausality " + command + of.namespaceFlag() + " " + of.Slashed()
 }
 
 // Name returns the name of an object as an argument. One that cannot be shown has percent signs, as
@@ -57,6 +57,15 @@ func visible(name string) string {
 		return name
 	}
 	return url.PathEscape(name)
+}
+
+// namespaceFlag leaves a Namespace without one: the API server says of requests for it that they are in the
+// namespace of its own name.
+func (o Objects) namespaceFlag() string {
+	if o.Group == "" && o.Kind == "Namespace" {
+		return ""
+	}
+	return NamespaceFlag(o.Namespace)
 }
 
 // NamespaceFlag returns how a command is told a namespace, with a space before it.

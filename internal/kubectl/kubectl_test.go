@@ -77,6 +77,14 @@ func TestAnnotate(t *testing.T) {
 			Objects{"example.org", "Thing", "", []string{"a", "b"}}, "*", "kubectl annotate thing.example.org a b kausality.io/approve='*'",
 			[]string{"annotate", "thing.example.org", "a", "b", key + "=*"},
 		},
+		"a Namespace, of which requests say that it is in itself": {
+			Objects{"", "Namespace", "shop", []string{"shop"}}, "*", "kubectl annotate namespace shop kausality.io/approve='*'",
+			[]string{"annotate", "namespace", "shop", key + "=*"},
+		},
+		"another kind of that name": {
+			Objects{"example.org", "Namespace", "shop", []string{"shop"}}, "*", "kubectl annotate -n shop namespace.example.org shop kausality.io/approve='*'",
+			[]string{"annotate", "-n", "shop", "namespace.example.org", "shop", key + "=*"},
+		},
 		"a name that is a command": {
 			Objects{"rbac.authorization.k8s.io", "ClusterRole", "", []string{"a; touch pwned", "$(touch pwned)", "it's"}}, "*",
 			`kubectl annotate clusterrole.rbac.authorization.k8s.io 'a; touch pwned' '$(touch pwned)' 'it'\''s' kausality.io/approve='*'`,
