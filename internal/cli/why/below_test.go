@@ -119,7 +119,7 @@ func TestWhyBelow(t *testing.T) {
 			if tc.unread {
 				obj = nil
 			}
-			report := collect(tc.records, policies(t), subject)
+			report := collect(tc.records, scene{Policies: policies(t)}, subject)
 			report.Subject = "it"
 			report.addBelow(tc.records, subject, obj)
 			if diff := gocmp.Diff(tc.want, render(report, text.Terminal{Width: text.DefaultWidth}, false, now)); diff != "" {

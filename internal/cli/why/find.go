@@ -62,13 +62,14 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	if err != nil {
 		return nil, err
 	}
-	report := collect(near, policies, subject)
+	with := scene{Policies: policies, look: looking(ctx, c, policies, &seen)}
+	report := collect(near, with, subject)
 	report.Subject = fmt.Sprintf("namespace %s (there are %d)", namespace, len(records))
 	if subject != nil {
 		report.Subject = subject.String()
 	}
 	if seen.obj != nil {
-		report.show(seen.obj, records, policies)
+		report.show(seen.obj, records, with)
 	}
 	report.addBelow(records, subject, seen.obj)
 	report.Blocked = seen.blocked
@@ -165,7 +166,7 @@ func look(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (see
 
 // show has the report say what is withheld of the object as it is now: its record follows up to
 // two seconds later.
-func (r *Report) show(obj *unstructured.Unstructured, records []v1alpha1.AllowanceRecord, policies cluster.Policies) {
+func (r *Report) show(obj *unstructured.Unstructured, records []v1alpha1.AllowanceRecord, with scene) {
 	stored, err := ledger.Decode(obj.GetAnnotations()[ledger.AnnotationKey(obj, ledger.NameAllowances)])
 	if err != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("What is withheld of it is told by its AllowanceRecord: its ledger cannot be read: %v", err))
@@ -180,10 +181,10 @@ func (r *Report) show(obj *unstructured.Unstructured, records []v1alpha1.Allowan
 	}
 	rec.Spec.TargetRef, rec.Status.Active = ref, nil
 	// Where no policy is for its kind any more, what is left in its ledger says nothing.
-	if policies.Index == nil || len(policies.For(obj.GroupVersionKind().GroupKind())) > 0 {
+	if with.Index == nil || len(with.For(obj.GroupVersionKind().GroupKind())) > 0 {
 		rec.Status.Active = record.Effective(rec, obj, stored).Allowances()
 	}
-	r.Withheld = append([]Withheld{}, withheld(rec, policies)...)
+	r.Withheld = append([]Withheld{}, withheld(rec, with)...)
 }
 
 // isEmpty reports whether the report tells of nothing.
@@ -192,7 +193,7 @@ func (r *Report) isEmpty() bool {
 }
 
 // collect finds what the records tell about the subject, or about everything.
-func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subject *cluster.Target) *Report {
+func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Target) *Report {
 	report := &Report{Refusals: []Refusal{}, Withheld: []Withheld{}}
 	for i := range records {
 		rec := &records[i]
@@ -202,22 +203,24 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 		for _, e := range rec.Status.History {
 			switch {
 			case e.Event == v1alpha1.EventRefused && isTarget:
-				report.Refusals = append(report.Refusals, refusedItself(rec, policies, e))
+				report.Refusals = append(report.Refusals, refusedItself(rec, with, e))
 			case e.Event != v1alpha1.EventDenied:
 			default:
-				denied := deniedChild(rec, policies, e)
-				denied.Held, denied.Waiting = held, isOf(blocked, e)
-				denied.MayWait = !denied.Waiting && mayWait(&rec.Status, e)
+				waiting := isOf(blocked, e)
 				if isTarget || isChild(*subject, e) {
+					denied := deniedChild(rec, with, e)
+					denied.Held = held && !denied.ParentGone
+					denied.Waiting = waiting && !denied.ParentGone
+					denied.MayWait = !waiting && !denied.ParentGone && mayWait(&rec.Status, e)
 					report.Refusals = append(report.Refusals, denied)
 				}
-				if denied.Waiting {
+				if waiting {
 					blocked = nil // It is the latest one.
 				}
 			}
 		}
 		if isTarget {
-			report.Withheld = append(report.Withheld, withheld(rec, policies)...)
+			report.Withheld = append(report.Withheld, withheld(rec, with)...)
 		}
 	}
 	slices.SortStableFunc(report.Refusals, func(a, b Refusal) int { return b.Time.Compare(a.Time.Time) })
@@ -245,14 +248,20 @@ func mayWait(status *v1alpha1.AllowanceRecordStatus, e v1alpha1.HistoryEntry) bo
 	})
 }
 
-// deniedChild returns a change of a child of a record's target that was denied.
-func deniedChild(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alpha1.HistoryEntry) Refusal {
+// deniedChild returns a change of a child of a record's target that was denied. Where the target is gone nothing
+// bounds the child any more, and no change of the target helps.
+func deniedChild(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEntry) Refusal {
+	parent := with.of(rec)
 	out := Refusal{
-		HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name, Stray: isStray(rec, e), Strays: straysOf(rec, policies, e),
-		Remedies: []Remedy{}, Upgrade: upgradeOf(rec, e),
+		HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name, ParentGone: parent.gone, Stray: isStray(rec, e) && !parent.gone,
+		Remedies: []Remedy{},
 	}
+	if parent.gone {
+		return out
+	}
+	out.Strays, out.Upgrade = straysOf(rec, with, e), upgradeOf(rec, e)
 	if !out.Stray {
-		out.Remedies = remedies(policies.Named(e.Policies...), e)
+		out.Remedies = remedies(with.Named(e.Policies...), e)
 	}
 	return out
 }
@@ -265,15 +274,15 @@ func isStray(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) bool {
 	return len(e.Names) > 0 && !slices.ContainsFunc(e.Names, func(name string) bool { return !isOne(name) })
 }
 
-// refusedItself returns a change of a record's target that its own policies refused.
-func refusedItself(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alpha1.HistoryEntry) Refusal {
-	ref := rec.Spec.TargetRef
-	out := Refusal{HistoryEntry: e, Parent: ref, Record: rec.Name, Remedies: []Remedy{}}
-	for _, path := range e.Paths {
-		out.Initiators = append(out.Initiators, initiatorsOf(policies, ref, path)...)
+// refusedItself returns a change of a record's target that its own policies refused. Of a target that is gone
+// nobody can make it.
+func refusedItself(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEntry) Refusal {
+	at := with.of(rec)
+	out := Refusal{HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name, ParentGone: at.gone, Remedies: []Remedy{}}
+	if !at.gone && len(e.Paths) > 0 {
+		out.Initiators = with.approvers(at, rec.Spec.TargetRef, e.Paths...)
+		out.Conditions = with.conditions(at, e.Paths...)
 	}
-	slices.Sort(out.Initiators)
-	out.Initiators = slices.Compact(out.Initiators)
 	return out
 }
 
@@ -285,9 +294,16 @@ func isChild(t cluster.Target, e v1alpha1.HistoryEntry) bool {
 
 // withheld returns the changes of a record's target from which nothing follows. Items of one
 // list that one person changed are one change for who reads of them.
-func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withheld {
+func withheld(rec *v1alpha1.AllowanceRecord, with scene) []Withheld {
 	type together struct{ list, user string }
 	var out []Withheld
+	if !slices.ContainsFunc(rec.Status.Active, isWithheld) {
+		return nil
+	}
+	object := with.of(rec)
+	if object.gone {
+		return nil
+	}
 	at := map[together]int{}
 	for _, a := range rec.Status.Active {
 		if !isWithheld(a) {
@@ -300,11 +316,15 @@ func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withhe
 			at[key] = i
 			out = append(out, Withheld{
 				Object: rec.Spec.TargetRef, User: a.Initiator, Since: since(rec, a.Mutation),
-				Initiators: initiatorsOf(policies, rec.Spec.TargetRef, a.Mutation), Untold: policies.Index == nil,
+				Untold: with.Index == nil,
 			})
 		}
 		out[i].Paths = append(out[i].Paths, a.Mutation)
 		out[i].Approvals = append(out[i].Approvals, decision.Approvals([]v1alpha1.Allowance{a})...)
+	}
+	for i := range out {
+		out[i].Initiators = with.approvers(object, rec.Spec.TargetRef, out[i].Paths...)
+		out[i].NotMet = with.notMet(object, out[i].Paths...)
 	}
 	return out
 }

@@ -24,7 +24,6 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
-	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -110,12 +109,4 @@ func covers(e policy.Entry, kind, act string) bool {
 	return err == nil && slices.ContainsFunc([]change.Verb{change.Mutate, change.Insert, change.Delete}, func(v change.Verb) bool {
 		return e.AllowsField(change.Change{Path: path, Verb: v})
 	})
-}
-
-// initiatorsOf returns who may initiate a change of a path through a policy for the kind
-// of the object. That a policy does not select the object is for explain to say.
-func initiatorsOf(policies cluster.Policies, ref v1alpha1.TargetReference, text string) []string {
-	out := policy.InitiatorsFor(policies.For(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}), text)
-	slices.Sort(out)
-	return slices.Compact(out)
 }

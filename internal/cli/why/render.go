@@ -73,6 +73,9 @@ func renderWithheld(w Withheld, t text.Terminal, now time.Time) string {
 	facts.Row("changed", strings.Join(w.Paths, ", "))
 	facts.Row("by", phrase.Author(w.User))
 	facts.Row("effect", "the change stands; nothing follows from it until it is approved, changed again or taken back")
+	for _, c := range w.NotMet {
+		facts.Row("not met", c+": nobody can approve it before that holds of "+phrase.Target(w.Object)+". Change it so that it does, and approve then")
+	}
 	facts.Row("approval", "by "+who(w.Initiators, w.Untold))
 	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: phrase.Command("approve", w.Object, w.Approvals...), Unbroken: true})
 	out.WriteString(facts.Render(t, indent))
@@ -106,13 +109,15 @@ func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string 
 		return out.String()
 	}
 	facts.Row("not covered", strings.Join(r.Paths, ", "))
-	facts.Row("bounded by", phrase.Target(r.Parent)+", through AllowancePolicy "+strings.Join(r.Policies, ", "))
+	facts.Row("bounded by", phrase.Target(r.Parent)+", through AllowancePolicy "+strings.Join(r.Policies, ", ")+gone(r))
 	if r.Held {
 		facts.Row("waits for", "what is withheld of "+phrase.Target(r.Parent)+": until that is approved or taken back, nothing allows it")
 	}
 	renderStrays(&facts, r)
 	for _, remedy := range r.Remedies {
-		facts.Row("allowed by", remedyText(r, remedy))
+		if !r.Held || remedy.Policy == "" {
+			facts.Row("allowed by", remedyText(r, remedy))
+		}
 	}
 	if r.Upgrade != nil {
 		renderUpgrade(&facts, r.Upgrade)
@@ -144,8 +149,15 @@ func renderRefusedItself(facts *text.Table, r Refusal, wide bool) {
 		facts.Row("of", strings.Join(r.Paths, ", "))
 	}
 	facts.Row("refused by", "AllowancePolicy "+strings.Join(r.Policies, ", "))
+	if r.ParentGone {
+		facts.Row("now", phrase.Target(r.Parent)+" is gone")
+	}
 	if len(r.Initiators) > 0 {
-		facts.Row("allowed to", phrase.Who(r.Initiators))
+		to := phrase.Who(r.Initiators)
+		if len(r.Conditions) > 0 {
+			to += ", if " + strings.Join(r.Conditions, " and ")
+		}
+		facts.Row("allowed to", to)
 	}
 	if wide || len(r.Paths) == 0 {
 		facts.Row("answer", r.Message)
@@ -153,6 +165,14 @@ func renderRefusedItself(facts *text.Table, r Refusal, wide bool) {
 	if wide {
 		facts.Row("record", r.Record)
 	}
+}
+
+// gone says that nothing bounds the child any more.
+func gone(r Refusal) string {
+	if !r.ParentGone {
+		return ""
+	}
+	return "; it is gone since, and bounds nothing any more"
 }
 
 // changeText says what was refused.

@@ -74,8 +74,13 @@ type Refusal struct {
 	// Parent is the object whose allowances do not cover the change, or the object itself
 	// where its own policies refuse it.
 	Parent v1alpha1.TargetReference `json:"parent"`
-	// Initiators are who may make the change, where the object's own policies refuse it.
+	// ParentGone is true where the parent does not exist any more: nothing can be done about it, and nothing bounds
+	// the child now.
+	ParentGone bool `json:"parentGone,omitempty"`
+	// Initiators are who may make the change, where the object's own policies refuse it, and Conditions what has
+	// to hold of the object then.
 	Initiators []string `json:"initiators,omitempty"`
+	Conditions []string `json:"conditions,omitempty"`
 	// Record is the AllowanceRecord that tells of it.
 	Record string `json:"record"`
 	// Waiting is true while the change still waits for an answer.
@@ -155,6 +160,9 @@ type Withheld struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// Initiators are who may approve it.
 	Initiators []string `json:"initiators,omitempty"`
+	// NotMet are the conditions of policies that do not hold of the object as it is, so that nobody can approve it
+	// before they do.
+	NotMet []string `json:"conditionsNotMet,omitempty"`
 	// Untold is true where that cannot be told, as the policies cannot be read.
 	Untold bool `json:"initiatorsUntold,omitempty"`
 }

@@ -25,18 +25,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
-	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
 // straysOf returns the strays because of which a change of children was refused, nil where there are none.
-func straysOf(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alpha1.HistoryEntry) *Strays {
+func straysOf(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEntry) *Strays {
 	isAbout := func(s v1alpha1.StrayChild) bool { return s.Kind == e.Kind && slices.Contains(e.Names, s.Name) }
 	var strays []v1alpha1.StrayChild
 	if isStray(rec, e) {
@@ -53,8 +51,8 @@ func straysOf(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alph
 		return nil
 	}
 	ref := rec.Spec.TargetRef
-	out := &Strays{Names: record.NamesOf(strays), Untold: policies.Index == nil}
-	out.Initiators = slices.Compact(slices.Sorted(slices.Values(policy.InitiatorsIn(policies.For(schema.GroupKind{Group: ref.Group, Kind: ref.Kind})))))
+	out := &Strays{Names: record.NamesOf(strays), Untold: with.Index == nil}
+	out.Initiators = with.initiators(with.of(rec), ref)
 	for _, of := range together(strays) {
 		out.Commands = append(out.Commands, kubectl.Delete(of), kubectl.Annotate(of, approveKey(ref, of.Kind), lineage.OwnersPath))
 	}

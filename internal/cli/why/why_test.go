@@ -131,7 +131,7 @@ func TestSeveralWait(t *testing.T) {
 		},
 	})
 	states := map[string]string{}
-	for _, r := range collect([]v1alpha1.AllowanceRecord{rec}, policies(t), nil).Refusals {
+	for _, r := range collect([]v1alpha1.AllowanceRecord{rec}, scene{Policies: policies(t)}, nil).Refusals {
 		states[r.Operation+" "+r.Names[0]] = state(r, text.Terminal{})
 	}
 	want := map[string]string{
@@ -272,8 +272,6 @@ There are 2 more (--limit).
   bounded by    Deployment/cart, through AllowancePolicy deployment
   waits for     what is withheld of Deployment/cart: until that is approved or taken back, nothing
                 allows it
-  allowed by    a change of spec.template of Deployment/cart by Group platform-team (AllowancePolicy
-                deployment)
 `,
 		},
 		"of what no request can carry a reason for": {
@@ -404,7 +402,7 @@ Refused 2m ago  update of Deployment/shop
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			report := collect(tc.records, policies(t), tc.subject)
+			report := collect(tc.records, scene{Policies: policies(t)}, tc.subject)
 			report.Subject = "it"
 			if tc.subject == nil {
 				report.Refusals, report.More = output.Latest(report.Refusals, 1)
@@ -450,8 +448,8 @@ func TestWhyOfTheObject(t *testing.T) {
 			obj.SetAnnotations(map[string]string{v1alpha1.AnnotationAllowances: cmp.Or(tt.text, ledger.Ledger(nil).Merge(tt.holds...).Encode())})
 			records := []v1alpha1.AllowanceRecord{rec}
 			subject := &cluster.Target{GVK: obj.GroupVersionKind(), Namespace: "shop", Name: "web"}
-			report := collect(records, policies(t), subject)
-			report.show(obj, records, policies(t))
+			report := collect(records, scene{Policies: policies(t)}, subject)
+			report.show(obj, records, scene{Policies: policies(t)})
 			var got []string
 			for _, w := range report.Withheld {
 				got = append(got, w.Paths...)
