@@ -120,9 +120,23 @@ func (h *holder) within(kind schema.GroupKind, section func(*policy.Policy) *pol
 		}
 	}
 	if !named {
-		return []Permission{{What: anything, Because: phase + ": no policy restricts that phase"}}
+		return h.unrestricted(kind)
 	}
 	return out
+}
+
+// unrestricted returns what a phase allows that no policy restricts for a kind. Where nothing tells whether the
+// holder is still new, that is for those who may use its allowances: others need one, as they would of a settled one.
+func (h *holder) unrestricted(kind schema.GroupKind) []Permission {
+	because := string(h.Phase()) + ": no policy restricts that phase"
+	if !h.Blind {
+		return []Permission{{What: anything, Because: because}}
+	}
+	because += ", and nothing tells whether it is still new"
+	if h.you == nil {
+		because += ": for who may use its allowances; anybody else needs one"
+	}
+	return []Permission{{What: anything, Because: strings.Join(append([]string{because}, h.notForYou(kind)...), ", ")}}
 }
 
 // maintaining returns what needs no allowance.

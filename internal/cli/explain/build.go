@@ -19,9 +19,11 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
@@ -126,6 +128,7 @@ func holderOf(at standing, chain []policy.Holder, policies cluster.Policies) *ho
 		Ledger:     record.Effective(at.rec, obj, stored),
 		Policies:   policies.InEffect(chain),
 	}
+	h.Blind = h.Phase() == v1alpha1.PhaseInitializing && lifecycle.Blind(obj, h.Policies, time.Now())
 	return h
 }
 

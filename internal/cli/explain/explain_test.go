@@ -214,6 +214,10 @@ ITSELF, AS A CHILD
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionOverdue, Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-time.Hour)), Message: "Open for longer than 1m"}},
 		},
 	}
+	unmet := deployment(t, withheld)
+	if err := unstructured.SetNestedField(unmet.obj.Object, true, "spec", "paused"); err != nil {
+		t.Fatal(err)
+	}
 	stuck := see(t, deployment(t))
 	for _, name := range []string{"web-1", "web-2", "web-3", "web-4", "web-5", "web-6", "web-7"} {
 		rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
@@ -310,6 +314,24 @@ WHY NOT MORE
   Blocked, 60s ago    Create of ReplicaSet web-2 was denied
                       kubectl kausality why -n shop deployment/web
   Overdue, 60m ago    Open for longer than 1m
+`,
+		},
+		"a root of which a change is withheld that cannot be approved": {
+			sight: see(t, unmet),
+			want: `Deployment/web in namespace shop, Steady, generation 3
+It is waiting: its controller has not seen it yet.
+` + deploymentPolicies + `
+ITS CHILDREN, RIGHT NOW
+  KIND         ALLOWED   BECAUSE
+  ReplicaSet   nothing   no allowance counts now; anything is denied (AllowancePolicy deployment)
+` + deploymentRules + `
+WHY NOT MORE
+  Withheld   the change of spec.template.spec.containers[0].image by mallory: it stands, but nothing
+             follows from it, and no allowance counts meanwhile. Nobody can approve it before this
+             holds of the object, which it does not: object.spec.paused != true (AllowancePolicy
+             deployment). Change the object so that it does, and approve then
+             Group platform-team may approve it:
+             kubectl kausality approve -n shop deployment/web --path 'spec.template.spec.containers[0].image'
 `,
 		},
 		"a root below which something is blocked": {

@@ -17,8 +17,10 @@ limitations under the License.
 package explain
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,16 +62,30 @@ func (h *holder) withheld(marks ledger.Ledger, above []string) []Obstacle {
 	out := make([]Obstacle, 0, len(marks))
 	since := h.firstSeen()
 	for _, e := range marks {
+		message := fmt.Sprintf("the change of %s by %s: it stands, but nothing follows from it, and no allowance counts meanwhile",
+			e.Mutation, phrase.Author(e.Initiator))
+		notMet := h.notMet(e.Mutation)
+		if len(notMet) > 0 {
+			message += ". Nobody can approve it before this holds of the object, which it does not: " + strings.Join(notMet, "; ") +
+				". Change the object so that it does, and approve then"
+		}
 		out = append(out, Obstacle{
-			What:  "Withheld",
-			Since: since[e.ID()],
-			Message: fmt.Sprintf("the change of %s by %s: it stands, but nothing follows from it, and no allowance counts meanwhile",
-				e.Mutation, phrase.Author(e.Initiator)),
+			What:    "Withheld",
+			Since:   since[e.ID()],
+			Message: message,
+			NotMet:  notMet,
 			Command: phrase.Command("approve", record.TargetOf(h.obj), decision.Approvals([]v1alpha1.Allowance{e.Allowance})...),
 			By:      decision.Approvers(h.Policies, above, e.Mutation),
 		})
 	}
 	return out
+}
+
+// notMet returns the conditions because of which nobody can approve a change of the holder as it is.
+func (h *holder) notMet(path string) []string {
+	return decision.ProblemTexts(decision.NotMet(context.Background(), h.Policies, decision.Child{
+		Namespace: h.Namespace, Name: h.Name, New: h.obj.Object,
+	}, path))
 }
 
 func (h *holder) firstSeen() map[string]*metav1.Time {

@@ -134,6 +134,9 @@ type Obstacle struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// Message says more.
 	Message string `json:"message"`
+	// NotMet are the conditions of policies that do not hold of the object as it is, so that nobody can approve
+	// a withheld change before they do.
+	NotMet []string `json:"conditionsNotMet,omitempty"`
 	// Command that helps, and who may run it.
 	Command string   `json:"command,omitempty"`
 	By      []string `json:"by,omitempty"`
