@@ -330,7 +330,7 @@ WHY NOT MORE
              follows from it, and no allowance counts meanwhile. Nobody can approve it before this
              holds of the object, which it does not: object.spec.paused != true (AllowancePolicy
              deployment). Change the object so that it does, and approve then
-             Group platform-team may approve it:
+             Group platform-team may approve it then:
              kubectl kausality approve -n shop deployment/web --path 'spec.template.spec.containers[0].image'
 `,
 		},

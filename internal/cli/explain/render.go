@@ -260,7 +260,11 @@ func (p *page) obstacles(title string, obstacles []Obstacle) {
 		}
 		table.Cells(what, text.Cell{Text: o.Message})
 		if len(o.By) > 0 {
-			table.Row("", strings.Join(o.By, " or ")+" may approve it:")
+			then := ""
+			if len(o.NotMet) > 0 {
+				then = " then"
+			}
+			table.Row("", strings.Join(o.By, " or ")+" may approve it"+then+":")
 		}
 		if o.Command != "" {
 			table.Cells(text.Cell{}, text.Cell{Text: o.Command, Unbroken: true})

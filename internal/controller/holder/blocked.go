@@ -17,6 +17,7 @@ limitations under the License.
 package holder
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,6 +142,9 @@ func (v view) blockedMessage(d v1alpha1.Decision, withheld []string, strays []v1
 	switch {
 	case len(withheld) > 0:
 		fmt.Fprintf(&b, "a change that is withheld has to be approved or taken back first: %s.", listing.Paths(withheld))
+		if notMet := v.notMet(withheld); len(notMet) > 0 {
+			fmt.Fprintf(&b, " Nobody can approve it before this holds of the object: %s.", listing.Join(notMet, "; "))
+		}
 	case stray:
 		b.WriteString("it was adopted without a cause, and has to be deleted or approved first.")
 	case len(others) > 0:
@@ -160,6 +164,13 @@ func (v view) blockedMessage(d v1alpha1.Decision, withheld []string, strays []v1
 		fmt.Fprintf(&b, " Who may initiate: %s.", strings.Join(initiators, ", "))
 	}
 	return b.String()
+}
+
+// notMet returns the conditions because of which nobody can approve what is withheld of the holder as it is.
+func (v view) notMet(withheld []string) []string {
+	return decision.ProblemTexts(decision.NotMet(context.Background(), v.policies, decision.Child{
+		Namespace: v.obj.GetNamespace(), Name: v.obj.GetName(), New: v.obj.Object,
+	}, withheld...))
 }
 
 // initiators of the policies in effect.

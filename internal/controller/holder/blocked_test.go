@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/controllertest"
@@ -185,6 +186,48 @@ func TestBlockedMessage(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, v.blockedMessage(test.decision, test.withheld, test.strays)); diff != "" {
+				t.Errorf("message (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A condition of a policy is named that keeps everybody from approving what is withheld.
+func TestBlockedMessageOfACondition(t *testing.T) {
+	p := &v1alpha1.AllowancePolicy{}
+	if err := yaml.UnmarshalStrict([]byte(`
+metadata: {name: deployment}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  subjects: [{kind: User, name: alice, mayInitiate: true}]
+  rules:
+  - trigger: spec.template
+    conditions: ["has(object.metadata.annotations['ticket'])"]
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}]
+`), p); err != nil {
+		t.Fatal(err)
+	}
+	compiled, errs := policy.Compile(p, func(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+		return gvr.GroupVersion().WithKind("ReplicaSet"), true
+	})
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	v := look(makeHolder().Unstructured, nil, controllertest.Noon)
+	v.policies = []*policy.Policy{compiled}
+	const denied = "Create of ReplicaSet web-1 was denied: a change that is withheld has to be approved or taken back first: spec.template."
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		want        string
+	}{
+		"that does not hold": {nil, denied + " Nobody can approve it before this holds of the object: " +
+			"has(object.metadata.annotations['ticket']) (AllowancePolicy deployment). Who may initiate: User alice."},
+		"that holds": {map[string]string{"ticket": "OPS-1"}, denied + " Who may initiate: User alice."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v.obj.SetAnnotations(tc.annotations)
+			got := v.blockedMessage(v1alpha1.Decision{Operation: "Create", Kind: "ReplicaSet", Name: "web-1"}, []string{"spec.template"}, nil)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("message (-want +got):\n%s", diff)
 			}
 		})
