@@ -595,6 +595,36 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestIdlePolicies", "./internal/cli/cluster"},
 	},
 	{
+		name:  "why: who may by a policy that does not select the object is named",
+		edits: []edit{{"internal/cli/why/live.go", "	if at.obj != nil {\n		return decision.Approvers(", "	if at.obj != nil && false {\n		return decision.Approvers("}},
+		unit:  []string{"-run=TestWhoOfAnObject", "./internal/cli/why"},
+	},
+	{
+		name:  "why: it gives advice about what is gone",
+		edits: []edit{{"internal/cli/why/find.go", "	if parent.gone {\n", "	if parent.gone && false {\n"}},
+		unit:  []string{"-run=TestWhyOfConditionsAndOfWhatIsGone", "./internal/cli/why"},
+	},
+	{
+		name:  "why: changes are offered while nothing allows it",
+		edits: []edit{{"internal/cli/why/render.go", `!r.Held || remedy.Policy == ""`, "true"}},
+		unit:  []string{"-run=TestWhy$", "./internal/cli/why"},
+	},
+	{
+		name:  "approvals: a condition that another rule makes up for is named",
+		edits: []edit{{"internal/decision/meets.go", "!isAnswered(change.Change{Path: path}, t, rules)", "len(rules) > 0"}},
+		unit:  []string{"-run=TestNotMet", "./internal/decision"},
+	},
+	{
+		name:  "explain: people are shown what only controllers may while nothing tells",
+		edits: []edit{{"internal/cli/explain/build.go", "	h.Blind = h.Phase() == ", "	h.Blind = false && h.Phase() == "}},
+		unit:  []string{"-run=TestUnrestrictedBlindly", "./internal/cli/explain"},
+	},
+	{
+		name:  "kubectl: a Namespace is given a namespace",
+		edits: []edit{{"internal/kubectl/command.go", `o.Group == "" && o.Kind == "Namespace"`, `o.Group == "" && o.Kind == ""`}},
+		unit:  []string{"-run=TestAnnotate", "./internal/kubectl"},
+	},
+	{
 		name:  "blocked: a person who is told no makes an object wait",
 		edits: []edit{{"internal/webhook/admission/parents.go", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies)", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies) && false"}},
 		unit:  []string{"-run=TestDenialSaysWhoWaits", "./internal/webhook/admission"},
