@@ -561,7 +561,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "why: what is withheld is told by the record alone",
-		edits: []edit{{"internal/cli/why/find.go", "	r.Withheld = append([]Withheld{}, withheld(rec, policies)...)\n", ""}},
+		edits: []edit{{"internal/cli/why/find.go", "	r.Withheld = append([]Withheld{}, withheld(rec, with)...)\n", ""}},
 		unit:  []string{"-run=TestWhyOfTheObject", "./internal/cli/why"},
 	},
 	{
