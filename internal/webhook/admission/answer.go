@@ -178,7 +178,7 @@ func (r *request) ledgerWarnings(o *outcome) []string {
 		out = append(out, fmt.Sprintf("kausality: what a request says about %s has no effect; the ledger of %s stays as it is",
 			ledger.AnnotationKey(r.new, ledger.NameAllowances), subject))
 	}
-	if a := o.approve; a.asked {
+	if a := o.approve; a.asked && (r.again == nil || !r.again.elsewhere) {
 		switch {
 		case !a.allowed:
 			out = append(out, fmt.Sprintf("kausality: %s may not approve changes of %s%s", o.Requester.Username, subject, whoMay(o.initiators)))
@@ -234,7 +234,7 @@ func whoMay(initiators []string) string {
 func (o *outcome) forges(r *request) bool {
 	key := ledger.AnnotationKey(r.new, ledger.NameAllowances)
 	said := annotation(r.new, key)
-	if said == "" || r.again != nil || r.old != nil && annotation(r.old, key) == said {
+	if said == "" || r.again != nil && !r.again.elsewhere || r.old != nil && annotation(r.old, key) == said {
 		return false
 	}
 	asked, err := r.ledgerAsked()
@@ -243,16 +243,10 @@ func (o *outcome) forges(r *request) bool {
 	}
 	var stored ledger.Ledger
 	if r.old != nil {
-		if stored, err = r.ledgers.of(r.old); err != nil {
-			return true
-		}
-	}
-	has := map[string]bool{}
-	for _, e := range slices.Concat(stored, o.next) {
-		has[e.ID()] = true
+		stored, _ = r.ledgers.of(r.old) // One that cannot be read counts as empty.
 	}
 	return slices.ContainsFunc(asked, func(e ledger.Entry) bool {
-		return !has[e.ID()] && (r.old == nil || !e.IsWithheld())
+		return !hasID(stored, e) && !holds(o.next, e) && (r.old == nil || !e.IsWithheld())
 	})
 }
 

@@ -174,7 +174,13 @@ func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.V
 		return
 	}
 	has, _ := r.ledgerAsked() // What cannot be read approves nothing.
-	f.approvedBefore = f.takenUp(ctx, r, v, has)
+	f.approvedBefore = f.approvedIn(ctx, r, v, has)
+	f.Approved = slices.Concat(f.Approved, f.approvedBefore)
+}
+
+// approvedIn returns the fields whose approval by the requester a ledger tells of.
+func (f *facts) approvedIn(ctx context.Context, r *request, v decision.Verdict, has ledger.Ledger) []change.Change {
+	found := f.takenUp(ctx, r, v, has)
 	isOf := func(changes []change.Change, field string) bool {
 		return slices.ContainsFunc(changes, func(c change.Change) bool { return c.Path.String() == field })
 	}
@@ -184,12 +190,12 @@ func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.V
 			continue
 		}
 		path, err := change.ParsePath(hop.Field)
-		if err != nil || isOf(f.OwnChanges, hop.Field) || isOf(f.approvedBefore, hop.Field) {
+		if err != nil || isOf(f.OwnChanges, hop.Field) || isOf(found, hop.Field) {
 			continue
 		}
-		f.approvedBefore = append(f.approvedBefore, r.asChange(path))
+		found = append(found, r.asChange(path))
 	}
-	f.Approved = slices.Concat(f.Approved, f.approvedBefore)
+	return found
 }
 
 // takenUp returns what was withheld before the request, and is not withheld in the object that is

@@ -184,7 +184,7 @@ func (o *outcome) gateSetting(r *request) gate.Setting {
 	return o.gate.Compute(gate.Write{
 		Old: r.old, New: r.new, Kind: o.gate.kind, Provider: o.gate.provider, Ledger: o.next,
 		Brings: o.grant.OpensGate(), BySystem: o.gate.bySystem, Names: o.names(o.verdict),
-		ByAuthor: o.byAuthor(r), Again: r.again != nil, User: r.requester.Username, FieldManager: r.fieldManager, Approved: approvedFields(o.grant.Standing),
+		ByAuthor: o.byAuthor(r), Again: o.isSetAgain(r), User: r.requester.Username, FieldManager: r.fieldManager, Approved: approvedFields(o.grant.Standing),
 	})
 }
 

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
@@ -57,7 +58,7 @@ func (v *Validator) remember(r *request, o *outcome) {
 	if st := withheldOf(o.Child.Standing); st != nil && r.old != nil {
 		v.withdrawn.note(r.old.GetUID(), st)
 	}
-	v.rememberOwn(r, o.facts, o.history(r, gained))
+	v.rememberOwn(r, o.facts, append(o.history(r, gained), o.approvalHistory(r)...))
 	v.rememberContent(r, o, len(gained) > 0)
 }
 
@@ -125,31 +126,43 @@ func (f *facts) history(r *request, gained []v1alpha1.Allowance) []v1alpha1.Hist
 	return entries
 }
 
-// rememberAnnotations takes note of an approval, and of a ledger that somebody wrote.
-// Only the mutating hook sees what a request says in its annotations.
-func (m *Mutator) rememberAnnotations(r *request, o *outcome) {
-	if r.dryRun || r.new.GetUID() == "" || r.old == nil {
+// approvalHistory returns what the history of the object tells of what the request approves. The annotation
+// is gone by now; what comes of it is known, whatever other webhooks have made of the request. A pending
+// grant of the requester that is folded in approves nothing.
+func (f *facts) approvalHistory(r *request) []v1alpha1.HistoryEntry {
+	e := v1alpha1.HistoryEntry{
+		Event: v1alpha1.EventApproved, User: r.requester.Username, Operation: operationText(r), Policies: names(f.OwnPolicies),
+	}
+	for _, c := range f.approvedBefore {
+		if path := c.Path.String(); !slices.Contains(e.Paths, path) && !f.isPending(c) {
+			e.Paths = append(e.Paths, path)
+		}
+	}
+	if len(e.Paths) == 0 {
+		return nil
+	}
+	return []v1alpha1.HistoryEntry{e}
+}
+
+// isPending reports whether a pending grant of the requester is because of a change of the same field.
+func (f *facts) isPending(c change.Change) bool {
+	return f.record != nil && slices.ContainsFunc(f.record.Status.PendingGrants, func(p v1alpha1.PendingGrant) bool {
+		return slices.ContainsFunc(p.Allowances, func(a v1alpha1.Allowance) bool {
+			hop, ok := ledger.NewEntry(a).LastHop()
+			return ok && a.Initiator == f.Requester.Username && hop.Field == c.Path.String()
+		})
+	})
+}
+
+// rememberForgery takes note of a ledger that somebody wrote: only the mutating hook sees what a request
+// says of it.
+func (m *Mutator) rememberForgery(r *request, o *outcome) {
+	if r.dryRun || r.new.GetUID() == "" || r.old == nil || o.Operator || o.copied() || !o.forges(r) {
 		return
 	}
-	var entries []v1alpha1.HistoryEntry
-	base := v1alpha1.HistoryEntry{User: r.requester.Username, Operation: operationText(r), Policies: names(o.OwnPolicies)}
-	if !o.Operator && !o.copied() && o.forges(r) {
-		e := base
-		e.Event = v1alpha1.EventRestored
-		entries = append(entries, e)
-	}
-	if o.approve.allowed && (len(o.grant.Allowances) > 0 || o.approves()) {
-		e := base
-		e.Event = v1alpha1.EventApproved
-		for _, c := range o.approve.changes {
-			if path := c.Path.String(); !slices.Contains(e.Paths, path) {
-				e.Paths = append(e.Paths, path)
-			}
-		}
-		// The validating hook is not asked about what only approves.
-		entries = append(append(entries, o.history(r, o.grant.Allowances)...), e)
-	}
-	m.rememberOwn(r, o.facts, entries)
+	m.rememberOwn(r, o.facts, []v1alpha1.HistoryEntry{{
+		Event: v1alpha1.EventRestored, User: r.requester.Username, Operation: operationText(r), Policies: names(o.OwnPolicies),
+	}})
 }
 
 // isUnseen reports whether the object had another content before the request than its

@@ -67,12 +67,20 @@ func TestHistoryOfAnObject(t *testing.T) {
 			dryRun: true,
 		},
 		"an approval": {
-			mutating: true, user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
-			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
+			user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
+			after: unsettled(counted(deployment(5, mayScale("alice", 5)))),
 			want: []string{
 				"Approved Update spec.replicas by alice",
 				"Granted Update spec.replicas by alice, started by alice: ReplicaSet spec.replicas",
 			},
+		},
+		"an approval that is undone by then": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
+			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "note", "x"),
+		},
+		"an approval that others have yet to see": {
+			mutating: true, user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
+			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
 		},
 		"an approval by a stranger": {
 			mutating: true, user: "mallory", before: unsettled(deployment(5, held("spec.replicas", "3"))),

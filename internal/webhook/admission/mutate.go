@@ -80,7 +80,7 @@ func (m *Mutator) commit(ctx context.Context, r *request, ru *ruling) error {
 		return err
 	}
 	if r.again == nil {
-		m.rememberAnnotations(r, ru.outcome)
+		m.rememberForgery(r, ru.outcome)
 		m.announceFull(r, ru.outcome)
 	}
 	return nil

@@ -143,7 +143,7 @@ func (g *Gatherer) judge(ctx context.Context, h hook, req admission.Request) (*r
 	}
 	for range maxAttempts {
 		var o *outcome
-		if o, err = g.decide(ctx, r); err != nil {
+		if o, err = g.decideAsAsked(ctx, r); err != nil {
 			return r, nil, err
 		}
 		ru, err := h.rule(ctx, r, o)

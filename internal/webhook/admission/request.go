@@ -61,6 +61,8 @@ type request struct {
 	fieldManager string
 	user         authenticationv1.UserInfo
 	dryRun       bool
+	// rawOld and rawNew are their texts, with the managed fields.
+	rawOld, rawNew []byte
 	// old and new are the object before and after; old is nil on create, new on
 	// delete.
 	old, new *unstructured.Unstructured
@@ -116,6 +118,8 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 		ledgers:      &g.ledgers,
 		user:         req.UserInfo,
 		fieldManager: fieldManager(req),
+		rawOld:       req.OldObject.Raw,
+		rawNew:       req.Object.Raw,
 		requester: policy.Requester{
 			Username: req.UserInfo.Username,
 			Groups:   req.UserInfo.Groups,

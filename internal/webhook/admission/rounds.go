@@ -68,6 +68,8 @@ type round struct {
 	approve, breakGlass string
 	// noted is true where a note of broken glass was left for the validating hook.
 	noted bool
+	// elsewhere is true where this process did not make it, and the object tells of it.
+	elsewhere bool
 }
 
 // writtenIn returns the text of the annotations that are the object's own: its ledger, its approved

@@ -23,36 +23,93 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
 )
 
 // otherKey is an annotation that another mutating webhook writes.
 const otherKey = "example.org/other"
 
+// replicaOf returns the mutating webhook of another replica, in the same world.
+func replicaOf(m *Mutator) *Mutator {
+	return &Mutator{Gatherer: &Gatherer{
+		Policies: m.Policies, Objects: m.Objects, Namespaces: m.Namespaces, Records: m.Records, Notices: m.Notices, Kinds: m.Kinds, Pods: m.Pods,
+		Access: m.Access, Generators: m.Generators, Upgrades: m.Upgrades, Versions: m.Versions, Gates: m.Gates, Holds: m.Holds,
+		OperatorNamespace: m.OperatorNamespace, OperatorUser: m.OperatorUser, Platform: m.Platform, Baseline: m.Baseline, Current: m.Current,
+		Clock: m.Clock, DigestKey: m.DigestKey,
+	}}
+}
+
 // askAgain asks the mutating webhook about a request that it has answered, as the API server does where
-// another one has changed the object since, under another UID. It writes nothing else then, and has nothing
-// else to say. The result is the object as it is then.
+// another one has changed the object since, under another UID: another replica first, and then the same. Neither
+// writes anything else then, nor has anything else to say, to the user or to the records. The result is the object
+// as it is then.
 func askAgain(t *testing.T, mutator *Mutator, req admission.Request, first admission.Response) *unstructured.Unstructured {
 	t.Helper()
 	between := applied(t, req, first)
 	changed := annotate(between.DeepCopy(), otherKey, "x")
-	req.UID, req.Object = "2", encoded(t, changed)
-	resp := mutator.Handle(t.Context(), req)
-	after := applied(t, req, resp)
-	if diff := cmp.Diff(changed.GetAnnotations(), after.GetAnnotations()); diff != "" {
-		t.Errorf("annotations, asked again (-first +again):\n%s", diff)
+	req.UID, req.Object = "2", encoded(t, managed(changed))
+	w, isWorld := mutator.Notices.(*world)
+	if !isWorld {
+		t.Fatalf("notices go to %T", mutator.Notices)
 	}
-	for _, warning := range resp.Warnings {
-		if !slices.Contains(first.Warnings, warning) {
-			t.Errorf("asked again, it warns %q", warning)
+	told, notes := len(w.observed), w.notes()
+	var after *unstructured.Unstructured
+	for _, asked := range []struct {
+		who string
+		*Mutator
+	}{{"another replica", replicaOf(mutator)}, {"the same replica", mutator}} {
+		resp := asked.Handle(t.Context(), req)
+		after = applied(t, req, resp)
+		if diff := cmp.Diff(unmanaged(changed).Object, unmanaged(after).Object); diff != "" {
+			t.Errorf("the object, %s asked again (-first +again):\n%s", asked.who, diff)
+		}
+		for _, warning := range resp.Warnings {
+			if !slices.Contains(first.Warnings, warning) {
+				t.Errorf("asked again, %s warns %q", asked.who, warning)
+			}
+		}
+		again := slices.ContainsFunc(w.observed[told:], func(o record.Outcome) bool { return o.Full == "" })
+		if again || w.notes() != notes {
+			t.Errorf("asked again, %s tells records %v, and there are %d notes of broken glass after %d", asked.who, w.observed[told:], w.notes(), notes)
 		}
 	}
 	return after
+}
+
+// managed gives an object the managed fields of somebody who has written annotations.
+func managed(obj *unstructured.Unstructured, keys ...string) *unstructured.Unstructured {
+	fields := `"f:` + otherKey + `":{}`
+	for _, key := range keys {
+		fields += `,"f:` + key + `":{}`
+	}
+	obj = obj.DeepCopy()
+	obj.SetManagedFields(append(obj.GetManagedFields(), metav1.ManagedFieldsEntry{
+		Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
+		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:annotations":{".":{},` + fields + `}}}`)},
+	}))
+	return obj
+}
+
+func unmanaged(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	obj = obj.DeepCopy()
+	obj.SetManagedFields(nil)
+	return obj
+}
+
+// notes returns how many notes of broken glass there are.
+func (w *world) notes() int {
+	n := 0
+	for _, rec := range w.records {
+		n += len(rec.Status.BrokenGlass)
+	}
+	return n
 }
 
 // The API server asks again where another mutating webhook has changed the object, and maybe another replica:
