@@ -42,7 +42,7 @@ var _ = Describe("A request about which two replicas are asked", func() {
 		ns := c.newNamespace(ctx)
 		alice, bob, mallory := c.alice(), c.glassBreaker(ctx, ns), c.mallory()
 
-		const seenKey = "example.org/seen"
+		const seenKey = "example.org/seen-by-"
 		c.mutateToo(ctx, afterOurs, ns, admissionregistrationv1.Rule{
 			APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments", "replicasets"},
 		}, func(req admission.Request, obj *unstructured.Unstructured) {
@@ -50,13 +50,14 @@ var _ = Describe("A request about which two replicas are asked", func() {
 			if annotations == nil {
 				annotations = map[string]string{}
 			}
-			annotations[seenKey] = string(req.UID)
+			// What a Deployment has its controller copies onto its ReplicaSets.
+			annotations[seenKey+req.Kind.Kind] = string(req.UID)
 			obj.SetAnnotations(annotations)
 		})
 		Eventually(ctx, func(g Gomega) {
 			probe := builders.MakeDeployment(ns, "probe").Obj()
 			g.Expect(c.Create(ctx, probe, client.DryRunAll)).To(Succeed())
-			g.Expect(probe.Annotations).To(HaveKey(seenKey))
+			g.Expect(probe.Annotations).To(HaveKey(seenKey + "Deployment"))
 		}).Should(Succeed())
 		broken := func(key, reason, spec string) patch {
 			return patch(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}},"spec":%s}`, key, reason, spec))

@@ -55,6 +55,10 @@ func (m mutant) suite() string {
 }
 
 const (
+	elsewhere = "internal/webhook/admission/elsewhere.go"
+
+	admissionTests = "./internal/webhook/admission"
+
 	rules     = "internal/interception/rules.go"
 	webhooks  = "internal/interception/webhooks.go"
 	judge     = "internal/decision/judge.go"
@@ -92,7 +96,7 @@ func without(name, find, replace string, ways ...string) mutant {
 }
 
 // generatedTests show what becomes of what a GeneratingPolicy made.
-var generatedTests = []string{"./internal/webhook/admission", "-run=TestGenerated$"}
+var generatedTests = []string{admissionTests, "-run=TestGenerated$"}
 
 var mutants = []mutant{
 	without("updates are not judged", `rules.add(r, "", create, update, remove)`, `rules.add(r, "", create, remove)`,
@@ -422,7 +426,7 @@ var mutants = []mutant{
 	{
 		name:  "upgrade: nobody remembers it",
 		edits: []edit{{"internal/webhook/admission/upgrade.go", "if r.dryRun || verdict.Upgrade == nil {", "if true {"}},
-		unit:  []string{"-run=TestUpgradeOfAController", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestUpgradeOfAController", admissionTests},
 	},
 	{
 		name:  "upgrade: labels of a Composition are one",
@@ -432,7 +436,7 @@ var mutants = []mutant{
 	{
 		name:  "upgrade: a parent forgets from what it was made",
 		edits: []edit{{"internal/webhook/admission/validate.go", "	v.keepLeft(ctx, r, f)\n", ""}},
-		unit:  []string{"-run=TestUpgradeOfARevision", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestUpgradeOfARevision", admissionTests},
 	},
 	{
 		name:  "upgrade: back to the first revision is none",
@@ -457,7 +461,7 @@ var mutants = []mutant{
 	{
 		name:  "upgrade: an UpgradeAllowance is about all triggers",
 		edits: []edit{{"internal/webhook/admission/upgrade.go", "if a.Has(by.About()) {", "if true {"}},
-		unit:  []string{"-run=TestUpgradeOfARevision", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestUpgradeOfARevision", admissionTests},
 	},
 	{
 		name:  "upgrade: what waits is woken again and again",
@@ -477,7 +481,7 @@ var mutants = []mutant{
 	{
 		name:  "glass: what it deletes outside is told to nobody",
 		edits: []edit{{"internal/webhook/admission/decide.go", "	verdict = f.byBrokenGlass(ctx, verdict)\n", ""}},
-		unit:  []string{"-run=TestGlassIsBrokenForWhatIsOutside", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestGlassIsBrokenForWhatIsOutside", admissionTests},
 	},
 	{
 		name:  "answers: what came before a denial was known answers nothing",
@@ -527,22 +531,22 @@ var mutants = []mutant{
 	{
 		name:  "bookkeeping: the revision of a Deployment has to be approved",
 		edits: []edit{{"internal/knowledge/kind.go", "return len(path) == 3 && path.IsMetadata()", "return len(path) == 3 && !path.IsMetadata()"}},
-		unit:  []string{"-run=TestOwnAnnotations", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestOwnAnnotations", admissionTests},
 	},
 	{
 		name:  "bookkeeping: anybody numbers the revisions of a Deployment",
 		edits: []edit{{"internal/webhook/admission/gather.go", "len(f.Changes)+len(f.OwnChanges) == 0 || !f.Requester.IsController()", "len(f.Changes)+len(f.OwnChanges) == 0"}, {"internal/webhook/admission/gather.go", "keepsOwn, keepsMarks := policy.MayExercise", "keepsOwn, keepsMarks := true || policy.MayExercise"}},
-		unit:  []string{"-run=TestOwnAnnotations", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestOwnAnnotations", admissionTests},
 	},
 	{
 		name:  "bookkeeping: any controller writes what a parent tells its children apart by",
 		edits: []edit{{"internal/webhook/admission/gather.go", "return keepsMarks && isOwn(c)", "return (keepsMarks || true) && isOwn(c)"}},
-		unit:  []string{"-run=TestMarksOfAParent", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestMarksOfAParent", admissionTests},
 	},
 	{
 		name:  "bookkeeping: a controller is refused its marks of its children",
 		edits: []edit{{"internal/webhook/admission/gather.go", "return keepsMarks && isOwn(c)", "return keepsMarks && false"}},
-		unit:  []string{"-run=TestMarksOfAParent", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestMarksOfAParent", admissionTests},
 	},
 	{
 		name:  "rollback: what a controller is told to replace has no cause",
@@ -627,7 +631,7 @@ var mutants = []mutant{
 	{
 		name:  "blocked: a person who is told no makes an object wait",
 		edits: []edit{{"internal/webhook/admission/parents.go", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies)", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies) && false"}},
-		unit:  []string{"-run=TestDenialSaysWhoWaits", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestDenialSaysWhoWaits", admissionTests},
 	},
 	{
 		name:  "blocked: what a person is denied waits for an answer",
@@ -687,7 +691,7 @@ var mutants = []mutant{
 	{
 		name:  "upgrade: one for other parents was asked",
 		edits: []edit{{"internal/webhook/admission/upgrade.go", "		if a.selects {\n", "		if a.selects || true {\n"}},
-		unit:  []string{"-run=TestDenialIsOfThoseThatSelect", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestDenialIsOfThoseThatSelect", admissionTests},
 	},
 	{
 		name:  "upgrade: nobody in a namespace hears that it is relabelled",
@@ -727,7 +731,7 @@ var mutants = []mutant{
 	{
 		name:  "upgrade: a denial does not say what it comes from",
 		edits: []edit{{"internal/webhook/admission/parents.go", "f.askedUpgrades(), f.standings()", "f.askedUpgrades(), f.standings()[:0]"}},
-		unit:  []string{"-run=TestDenialSaysWhatWasAsked", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestDenialSaysWhatWasAsked", admissionTests},
 	},
 	{
 		name: "upgrade: what an older version is denied blocks it",
@@ -897,22 +901,22 @@ var mutants = []mutant{
 	{
 		name:  "controllers share what they select",
 		edits: []edit{{"internal/webhook/admission/parents.go", "	shares := ref.Controller || ", "	shares := true || ref.Controller || "}},
-		unit:  []string{"-run=TestTwoParents|TestJoiningParent", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestTwoParents|TestJoiningParent", admissionTests},
 	},
 	{
 		name:  "a parent that bounds nothing hides an adoption",
 		edits: []edit{{"internal/webhook/admission/strays.go", "adopter.boundsKind(r.gvk.GroupKind()) && ", "false && "}},
-		unit:  []string{"-run=TestAdoptionBehindParent", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestAdoptionBehindParent", admissionTests},
 	},
 	{
 		name:  "who comes along with an adopter is not asked",
 		edits: []edit{{"internal/webhook/admission/parents.go", "	if adopted {", "	if false && adopted {"}},
-		unit:  []string{"-run=TestAdoptionAlongWithOthers", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestAdoptionAlongWithOthers", admissionTests},
 	},
 	{
 		name:  "who joins is hidden by another",
 		edits: []edit{{"internal/webhook/admission/parents.go", "slices.IndexFunc(joined, bounds)", "slices.IndexFunc(joined[:0], bounds)"}},
-		unit:  []string{"-run=TestAdoptionAlongWithOthers", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestAdoptionAlongWithOthers", admissionTests},
 	},
 	{
 		name:  "what is begun while a policy comes stays withheld",
@@ -982,7 +986,7 @@ var mutants = []mutant{
 	{
 		name:  "the ledger forgets what is withheld while no policy is in effect",
 		edits: []edit{{"internal/webhook/admission/standing.go", "	return has.Without(isAllowance)", "	return has.Without(func(ledger.Entry) bool { return true })"}},
-		unit:  []string{"-run=TestMarksWithoutPolicy", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestMarksWithoutPolicy", admissionTests},
 	},
 	{
 		name:  "the API server is told anew of what it knows",
@@ -1033,7 +1037,7 @@ var mutants = []mutant{
 		name:  "any service account adopts",
 		edits: []edit{{"internal/webhook/admission/attaching.go", "	return parent.Known().Selector != \"\" || ", "	return true || "}},
 		ways:  []string{"giving the parent an owner of one's own that has a policy"},
-		unit:  []string{"-run=TestAttaching", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestAttaching", admissionTests},
 	},
 	{
 		name:  "who was attached while nobody looked is a parent",
@@ -1143,22 +1147,22 @@ var mutants = []mutant{
 	{
 		name:  "a warning is silent about what was withheld before the glass was broken",
 		edits: []edit{{glass, "if held := o.otherWithheld(o.grant); len(held) > 0 {", "if held := o.otherWithheld(o.grant); len(held) < 0 {"}},
-		unit:  []string{"-run=TestBreakGlass", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestBreakGlass", admissionTests},
 	},
 	{
 		name:  "a denial advises an approval to who may use none",
 		edits: []edit{{inVain, "if !f.IsForOthers(v.Uncovered) {", "if true {"}},
-		unit:  []string{"-run=TestDenialAdvises", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestDenialAdvises", admissionTests},
 	},
 	{
 		name:  "a denial advises an approval of what no rule is about",
 		edits: []edit{{inVain, "len(impossible) > 0 && !isWithheld {", "len(impossible) > 99 && !isWithheld {"}},
-		unit:  []string{"-run=TestDenialAdvises", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestDenialAdvises", admissionTests},
 	},
 	{
 		name:  "a denial advises a reason that no request can carry",
 		edits: []edit{{glass, "	default:\n		return true\n	}\n}\n\nfunc forStatus", "	default:\n		return false\n	}\n}\n\nfunc forStatus"}},
-		unit:  []string{"-run=TestDenialAdvises", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestDenialAdvises", admissionTests},
 	},
 	{
 		name:  "an Event ends in the middle of what to do",
@@ -1208,7 +1212,7 @@ var mutants = []mutant{
 		name:  "the name of a field ends the quotes of a command",
 		edits: []edit{{"internal/kubectl/quote.go", "strings.ReplaceAll(Printable(text), \"'\", `'\\''`)", "Printable(text)"}},
 		ways:  []string{"having an initiator run the name of a field"},
-		unit:  []string{"-run=TestPrintedApprovalsWork", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestPrintedApprovalsWork", admissionTests},
 	},
 	{
 		name:  "names of objects hide what else is printed",
@@ -1218,7 +1222,7 @@ var mutants = []mutant{
 	{
 		name:  "the comma of a key ends an approval",
 		edits: []edit{{"internal/change/syntax.go", "within = r == '['", "within = r == '\\n'"}},
-		unit:  []string{"-run=TestPrintedApprovalsWork", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestPrintedApprovalsWork", admissionTests},
 	},
 	{
 		name:  "dry runs are kept",
@@ -1312,6 +1316,26 @@ var mutants = []mutant{
 		name:  "what was taken back tells nothing of kinds that nobody knows",
 		edits: []edit{{"internal/decision/takenback.go", "return in.repeated()", "return nil"}},
 		ways:  []string{"taking back what is withheld before a controller has heard of that"},
+	},
+	{
+		name:  "what another replica has answered is not known",
+		edits: []edit{{elsewhere, "r.again != nil || !r.isAnswered(first.facts)", "true"}},
+		unit:  []string{"-run=TestAnsweredElsewhere", admissionTests},
+	},
+	{
+		name:  "what a request writes itself is taken for what another replica has answered",
+		edits: []edit{{elsewhere, "|| r.mayWrite(key)", ""}},
+		unit:  []string{"-run=TestAnsweredElsewhere", admissionTests},
+	},
+	{
+		name:  "the ceiling of a gate is taken from whatever another webhook has written",
+		edits: []edit{{elsewhere, "(r.old == nil || o.byAuthor(r)) && ", ""}},
+		unit:  []string{"-run=TestCeilingWrittenElsewhere", admissionTests},
+	},
+	{
+		name:  "what is approved is found in another order than it was asked for",
+		edits: []edit{{elsewhere, "if len(fields) < 2 {", "if true {"}},
+		unit:  []string{"-run=TestBothWebhooksAgree", admissionTests, "-rapid.checks=500"},
 	},
 	{
 		name:  "requests: the next one takes the place of whatever was asked",
@@ -1438,12 +1462,12 @@ var mutants = []mutant{
 	{
 		name:  "what an initiator puts back is adopted, whatever it has become",
 		edits: []edit{{"internal/record/setaside.go", "digest != \"\" && digest == SetAsideDigest(obj, key)", "digest != \"\" || digest == SetAsideDigest(obj, key)"}},
-		unit:  []string{"-run=TestReturnedChildIsNoStray", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestReturnedChildIsNoStray", admissionTests},
 	},
 	{
 		name:  "anybody puts back what was set aside",
 		edits: []edit{{"internal/webhook/admission/setaside.go", "bounds) && mayInitiateOn(", "bounds) || mayInitiateOn("}, {"internal/webhook/admission/setaside.go", "if !slices.ContainsFunc(f.index.Policies(), func(p *policy.Policy) bool { return p.MayInitiate(r.requester) }) {", "if false {"}},
-		unit:  []string{"-run=TestReturnedChildIsNoStray", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestReturnedChildIsNoStray", admissionTests},
 	},
 	{
 		name:  "healing makes room for strays",
@@ -1494,7 +1518,7 @@ var mutants = []mutant{
 			"dropping a field by a status in such a version", "dropping a field of a child in such a version",
 			"dropping a field that a conversion webhook loses",
 		},
-		unit: []string{"-run=TestLostFields", "./internal/webhook/admission"},
+		unit: []string{"-run=TestLostFields", admissionTests},
 	},
 	{
 		name:  "nobody is asked who changes nothing in a version that lacks fields",
@@ -1506,22 +1530,22 @@ var mutants = []mutant{
 		name:  "a scale loses nothing",
 		edits: []edit{{"internal/webhook/admission/losing.go", "withContent(was, after).DeepCopy()", "withContent(was, before).DeepCopy()"}},
 		ways:  []string{"dropping a field by a scale in such a version"},
-		unit:  []string{"-run=TestScaleLosesFields", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestScaleLosesFields", admissionTests},
 	},
 	{
 		name:  "what has a default is lost",
 		edits: []edit{{"internal/discovery/losing.go", "	l.Defaults.fill(out)\n", ""}},
-		unit:  []string{"-run=TestLostFields", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestLostFields", admissionTests},
 	},
 	{
 		name:  "what is lost counts up a generation",
 		edits: []edit{{"internal/webhook/admission/generation.go", "nextGeneration(r.old, policies, nil)", "nextGeneration(r.old, policies, changes)"}},
-		unit:  []string{"-run=TestLossCountsUpNoGeneration", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestLossCountsUpNoGeneration", admissionTests},
 	},
 	{
 		name:  "what cannot be read was not lost",
 		edits: []edit{{"internal/webhook/admission/pipeline.go", "err = r.unread // ", "err = nil // "}},
-		unit:  []string{"-run=TestLostFields", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestLostFields", admissionTests},
 	},
 	{
 		name:  "a scale sets what the version sets that policies name",
@@ -1541,7 +1565,7 @@ var mutants = []mutant{
 		edits: []edit{{gather, "len(marks) > 0 {", "len(marks) > 1000 {"}},
 		ways:  []string{"changing the parent"},
 		// The controller looks as well, and is hardly ever later than a test.
-		unit: []string{"-run=TestMissed", "./internal/webhook/admission"},
+		unit: []string{"-run=TestMissed", admissionTests},
 	},
 	{
 		name:  "a label makes seen what nobody saw",
@@ -1576,7 +1600,7 @@ var mutants = []mutant{
 	{
 		name:  "nobody says before the first look that all is explained",
 		edits: []edit{{"internal/webhook/admission/missed.go", "		g.Baseline.NoteExplained(r.old.GetUID())\n", ""}},
-		unit:  []string{"-run=TestMissed", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestMissed", admissionTests},
 	},
 	{
 		name:  "custom resources are written in another version than they are stored",
@@ -1629,22 +1653,22 @@ var mutants = []mutant{
 	{
 		name:  "an adoption lasts until somebody looks",
 		edits: []edit{{"internal/webhook/admission/parentage.go", "	return goes\n", "	return goes || true\n"}},
-		unit:  []string{"-run=TestAdoptingUntilSettled", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestAdoptingUntilSettled", admissionTests},
 	},
 	{
 		name:  "a status counts up a generation",
 		edits: []edit{{"internal/webhook/admission/generation.go", "case r.subresource == subresourceStatus:", "case r.subresource == subresourceEviction:"}},
-		unit:  []string{"-run=TestGenerationOfAStatus", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestGenerationOfAStatus", admissionTests},
 	},
 	{
 		name:  "a scale approves whatever else is there",
 		edits: []edit{{"internal/webhook/admission/deviation.go", "len(others) > 0 {", "len(others) > len(ended) {"}},
-		unit:  []string{"-run=TestPendingOfAScale", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestPendingOfAScale", admissionTests},
 	},
 	{
 		name:  "what is pending outlives its approval",
 		edits: []edit{{"internal/webhook/admission/deviation.go", "slices.Concat(has.Withheld(), all.Withheld())", "slices.Concat(has.Withheld(), all.Withheld()[:0])"}},
-		unit:  []string{"-run=TestApprovingWhatIsPending", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestApprovingWhatIsPending", admissionTests},
 	},
 	{
 		name:  "what is pending is folded in after its approval",
@@ -1666,13 +1690,13 @@ var mutants = []mutant{
 		edits: []edit{{
 			"internal/webhook/admission/deviation.go", "	if len(out) == 0 || !f.leaves(ctx, r, v, out, has) {", "	if len(out) == 0 || len(f.OwnChanges) > 0 || !f.leaves(ctx, r, v, out, has) {",
 		}},
-		unit: []string{"-run=TestApprovingFieldsThatAllowTheSame", "./internal/webhook/admission"},
+		unit: []string{"-run=TestApprovingFieldsThatAllowTheSame", admissionTests},
 	},
 	{
 		name:  "an approval is of whatever is there",
 		edits: []edit{{"internal/webhook/admission/approve.go", "if digest != \"\" && (", "if digest == \"none\" && ("}},
 		ways:  []string{"changing the parent"},
-		unit:  []string{"./internal/webhook/admission"},
+		unit:  []string{admissionTests},
 	},
 	{
 		name:  "anybody acts through the status",
@@ -1846,7 +1870,7 @@ var mutants = []mutant{
 		name:  "any number of large reviews is judged at a time",
 		edits: []edit{{"internal/webhook/entry/room.go", "largeRoom = 8 << 20", "largeRoom = 2 << 30"}},
 		ways:  []string{"crowding the webhook with large requests"},
-		unit:  []string{"-run=TestMemoryOfManyLargeReviews/containers", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestMemoryOfManyLargeReviews/containers", admissionTests},
 	},
 	{
 		name:  "anybody opens any number of connections",
@@ -1906,12 +1930,12 @@ var mutants = []mutant{
 	{
 		name:  "what the cache has of an object is new enough",
 		edits: []edit{{parentage, "case known && (why == doubtBlind || !g.overtaken.has(parent)):", "case known:"}, {parentage, "		case known:\n			why = doubtOvertaken\n", ""}},
-		unit:  []string{"-run=TestOvertaken", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestOvertaken", admissionTests},
 	},
 	{
 		name:  "what only the record of an overtaken parent tells is read from the cache",
 		edits: []edit{{parentage, "	if overtaken {\n", "	if overtaken && why == doubtBehind {\n"}},
-		unit:  []string{"-run=TestOvertaken", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestOvertaken", admissionTests},
 	},
 	{
 		name:  "a pending grant goes before the cache has the ledger with it",
@@ -1957,12 +1981,12 @@ var mutants = []mutant{
 	{
 		name:  "what may come to be stored yet has gone",
 		edits: []edit{{"internal/record/pending.go", "p.After != \"\" && IsAfter(p, holder) && !Counts", "p.After != \"\" && !Counts"}},
-		unit:  []string{"-run=TestWithholdingWhatWasApprovedOnce", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestWithholdingWhatWasApprovedOnce", admissionTests},
 	},
 	{
 		name:  "a stray that was just adopted is in nobody's way once it is gone",
 		edits: []edit{{"internal/webhook/admission/strays.go", "		return c.UID == child && time.Since(c.Time.Time) <= outlived", "		return false"}},
-		unit:  []string{"-run=TestStrayThatIsDeletedAsItIsAdopted", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestStrayThatIsDeletedAsItIsAdopted", admissionTests},
 	},
 	{
 		name:  "what is withheld may be an older revision",
@@ -1977,7 +2001,7 @@ var mutants = []mutant{
 	{
 		name:  "approving all of a stray leaves it one",
 		edits: []edit{{"internal/webhook/admission/approve.go", "		a.adoption = true\n\t\ta.all =", "		a.all ="}},
-		unit:  []string{"-run=TestApprovingAllOfStray", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestApprovingAllOfStray", admissionTests},
 	},
 	{
 		name: "one of several conditions is enough",
@@ -1990,12 +2014,12 @@ var mutants = []mutant{
 	{
 		name:  "who deletes something has caused that",
 		edits: []edit{{"internal/webhook/admission/deletion.go", "User: r.requester.Username, Initiator: initiator, Trace: trace,", "User: r.requester.Username, Initiator: initiator[:0] + r.requester.Username, Trace: trace,"}},
-		unit:  []string{"-run=TestDeletionSaysWhoCausedIt", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestDeletionSaysWhoCausedIt", admissionTests},
 	},
 	{
 		name:  "a dry run takes the place of a Pod",
 		edits: []edit{{validate, "if passes && !r.dryRun &&", "if passes &&"}},
-		unit:  []string{"-run=TestReserve", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestReserve", admissionTests},
 	},
 	{
 		name:  "a file of authorities that becomes bad has none",

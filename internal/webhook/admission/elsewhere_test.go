@@ -117,3 +117,26 @@ func TestAnsweredElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// Who has no say in the ceiling of a gate has none by what another webhook writes.
+func TestCeilingWrittenElsewhere(t *testing.T) {
+	const limited, wider = `["Observe"]`, `["Observe","Update"]`
+	for user, want := range map[string]string{"alice": wider, "mallory": limited} {
+		t.Run(user, func(t *testing.T) {
+			mutator, _ := (&world{}).hooks(t, ownBucketPolicy)
+			said := func(ceiling string) *unstructured.Unstructured {
+				free := func(obj *unstructured.Unstructured) { obj.SetOwnerReferences(nil) }
+				return bucket(t, "size: 1", []any{"Observe"}, under(t, "size: 1"), with(v1alpha1.AnnotationGateCeiling, ceiling), free)
+			}
+			var groups []string
+			if user == "alice" {
+				groups = platformTeam
+			}
+			req := asking(t, user, groups, said(limited), managed(said(wider)))
+			got := applied(t, req, mutator.Handle(t.Context(), req))
+			if diff := cmp.Diff(want, got.GetAnnotations()[v1alpha1.AnnotationGateCeiling]); diff != "" {
+				t.Errorf("the ceiling (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
