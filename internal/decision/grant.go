@@ -42,6 +42,9 @@ type Grant struct {
 	Triggered bool
 	// Problems are the conditions that did not hold.
 	Problems []Problem
+	// Spared is what policies that only warn or audit would have withheld or refused; nil where
+	// that is nothing.
+	Spared *Spared
 	// TooLarge says why the request gets no allowances although it would earn some:
 	// the ledger has no room for them.
 	TooLarge error
@@ -137,19 +140,16 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	g := granter{Input: in, verdict: v, conditions: in.conditions(), usable: append(in.usable(), in.ownReferred()...)}
 	refused := g.command(ctx)
 	uncaused := make([]change.Change, 0, len(in.OwnChanges))
-	var apart, taken []change.Path
+	var apart []change.Path
 	for _, c := range in.OwnChanges {
-		rules := g.change(ctx, c, false)
-		uncaused = append(uncaused, g.withoutCause(c, matching(rules))...)
+		rules, without := g.change(ctx, c)
+		uncaused = append(uncaused, without...)
 		if c.Verb == change.Delete && hasUnanswered(c, rules) {
 			apart = append(apart, c.Path)
 		}
+		g.spare(c, rules, without)
 	}
-	for _, c := range in.Approved {
-		if rules := matching(g.change(ctx, c, true)); len(rules) > 0 && len(g.withoutCause(c, rules)) == 0 {
-			taken = append(taken, c.Path)
-		}
-	}
+	taken := g.approve(ctx, uncaused, apart)
 	in.withhold(uncaused, taken, apart, &g.grant)
 	if refused {
 		g.refuseCommand()
@@ -198,10 +198,12 @@ type triggered struct {
 	// conditions of the rule do not hold.
 	cause  cause
 	caused bool
+	// strict has the rule withhold whatever its policy says, to see what it would do (Spared).
+	strict bool
 }
 
 // withholds reports whether a change that the rule gives nothing is withheld.
-func (t triggered) withholds() bool { return t.policy.Action == v1alpha1.ActionDeny }
+func (t triggered) withholds() bool { return t.strict || t.policy.Action == v1alpha1.ActionDeny }
 
 // matching filters rules to those that the change triggers.
 func matching(rules []triggered) []triggered {
@@ -222,23 +224,40 @@ func (g *granter) rulesAt(c change.Change, byAct bool) []triggered {
 	return rules
 }
 
-// change adds what one change earns, rule by rule, and returns the rules that may be about it.
-func (g *granter) change(ctx context.Context, c change.Change, byAct bool) []triggered {
+// change adds what one change earns, rule by rule, and returns the rules that may be about it, and
+// what of it earned nothing. What a rule without a cause withholds earns nothing by the others
+// either: their entries would count as soon as somebody else approves it, in the name of who may not.
+func (g *granter) change(ctx context.Context, c change.Change) (rules []triggered, without []change.Change) {
+	rules = g.judged(ctx, c, false)
+	with, without := g.split(c, matching(rules))
+	for i := range rules {
+		g.giveFor(rules[i], with)
+	}
+	return rules, without
+}
+
+// judged returns the rules that may be about a change. Of those that it triggers the conditions count.
+func (g *granter) judged(ctx context.Context, c change.Change, byAct bool) []triggered {
 	rules := g.rulesAt(c, byAct)
 	for i := range rules {
-		t := &rules[i]
-		if !t.matches {
-			continue
+		if t := &rules[i]; t.matches {
+			g.grant.Triggered = true
+			g.meet(ctx, t, c, byAct)
 		}
-		g.grant.Triggered = true
-		g.earn(ctx, t, c, byAct)
 	}
 	return rules
 }
 
 // earn adds what a change allows by a rule that it triggers, where it has a cause and the conditions
-// of the rule hold. Who breaks the glass says why instead of meeting them, but for what an act approves.
+// of the rule hold.
 func (g *granter) earn(ctx context.Context, t *triggered, c change.Change, byAct bool) {
+	g.meet(ctx, t, c, byAct)
+	g.give(*t)
+}
+
+// meet leaves a change without a cause by a rule of which the conditions do not hold. Who breaks the
+// glass says why instead of meeting them, but for what an act approves.
+func (g *granter) meet(ctx context.Context, t *triggered, c change.Change, byAct bool) {
 	problem := g.unmet(ctx, t, c)
 	switch {
 	case problem == nil:
@@ -248,34 +267,57 @@ func (g *granter) earn(ctx context.Context, t *triggered, c change.Change, byAct
 		g.grant.Problems = append(g.grant.Problems, *problem)
 		t.caused = false
 	}
+}
+
+// giveFor adds what a rule allows because of those parts of a change that have a cause, where it is
+// about one of them.
+func (g *granter) giveFor(t triggered, with []change.Change) {
+	for _, part := range with {
+		field, matches := t.Trigger.Matches(part, g.Child.Schema)
+		if t.matches && matches {
+			t.field = field
+			g.give(t)
+			return
+		}
+	}
+}
+
+// give adds what a rule allows, where it has a cause.
+func (g *granter) give(t triggered) {
 	if t.caused {
 		trace := append(slices.Clone(t.cause.trace), g.hop(shortened(t.field), g.attesting(t.cause, g.capture(t.Capture))))
 		g.grant.add(g.grantsOf(t.Rule, t.cause.initiator, trace)...)
 	}
 }
 
-// withoutCause returns what of a change earned nothing: for some target, none of the rules that it
-// triggers has a cause. If a whole subtree was changed and only some rules have a cause, its parts
+// withoutCause returns what of a change earned nothing.
+func (g *granter) withoutCause(c change.Change, rules []triggered) []change.Change {
+	_, without := g.split(c, rules)
+	return without
+}
+
+// split tells what of a change has a cause from what has none: for some target, none of the rules that
+// it triggers has one. If a whole subtree was changed and only some rules have a cause, its parts
 // are looked at one by one, as the cause of one field is none of another. A change that has no
 // parts, such as another order of a list, then earned nothing.
-func (g *granter) withoutCause(c change.Change, rules []triggered) []change.Change {
+func (g *granter) split(c change.Change, rules []triggered) (with, without []change.Change) {
 	if !hasUnanswered(c, rules) {
-		return nil
+		return []change.Change{c}, nil
 	}
 	isCaused := func(t triggered) bool { return t.withholds() && t.caused }
 	isAbove := func(t triggered) bool { return t.withholds() && !t.Trigger.Covers(c.Path) }
 	parts := c.Parts()
 	if len(parts) == 0 || !slices.ContainsFunc(rules, isCaused) || !slices.ContainsFunc(rules, isAbove) {
-		return []change.Change{c}
+		return nil, []change.Change{c}
 	}
-	var out []change.Change
 	for _, part := range parts {
-		out = append(out, g.withoutCause(part, slices.DeleteFunc(slices.Clone(rules), func(t triggered) bool {
+		w, wo := g.split(part, slices.DeleteFunc(slices.Clone(rules), func(t triggered) bool {
 			_, ok := t.Trigger.Matches(part, g.Child.Schema)
 			return !ok
-		}))...)
+		}))
+		with, without = append(with, w...), append(without, wo...)
 	}
-	return out
+	return with, without
 }
 
 // hasUnanswered reports whether one of the rules withholds the change: it has no cause, and
@@ -313,9 +355,13 @@ func (g *granter) unmet(ctx context.Context, t *triggered, c change.Change) *Pro
 // refuses uncaused changes, or whether the change would be carried out although it is withheld.
 func (in *Input) refuses(c change.Change) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool {
-		return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c, in.Child.Schema) &&
-			(p.Uncaused == v1alpha1.UncausedRefuse || !p.Known().Waits(in.Child.New, c.Path))
+		return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c, in.Child.Schema) && in.refusesBy(p, c)
 	})
+}
+
+// refusesBy reports whether a policy has a change refused where it would withhold it.
+func (in *Input) refusesBy(p *policy.Policy, c change.Change) bool {
+	return p.Uncaused == v1alpha1.UncausedRefuse || !p.Known().Waits(in.Child.New, c.Path)
 }
 
 // add adds allowances; of several for the same thing by the same initiator the

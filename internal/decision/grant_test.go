@@ -111,6 +111,18 @@ initializing:
   - {target: {external: {provider: cloud}}, relation: External, verbs: [Create]}
 `)
 
+	// Policies by which mallory may initiate all of the spec, the first of which only warns.
+	allSpec := `
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects: [{kind: User, name: mallory, mayInitiate: true}]
+rules:
+- trigger: spec
+  policies:
+  - {target: {%s}, relation: ControllerChild, verbs: ["*"]}
+`
+	warningOfAll := compile(t, "warning-of-all", fmt.Sprintf(allSpec, "apiGroup: apps, apiVersion: v1, resource: replicasets")+"validationActions: [Warn]\n")
+	secretsOfAll := compile(t, "secrets-of-all", fmt.Sprintf(allSpec, "apiVersion: v1, resource: secrets"))
+
 	scaling := func(who policy.Requester) *request {
 		return aRequest(who, Update, deploymentGVK, "web").changing(t, int64(3), int64(5), "spec.replicas").governed(deployment)
 	}
@@ -266,7 +278,7 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 			request: approving(alice, "spec.template"),
 			want: outcome{
 				Granted: []string{"ReplicaSet create by alice", "ReplicaSet spec.replicas by alice"},
-				Trace:   []string{"Deployment/web spec.template"},
+				Trace:   []string{"Deployment/web " + imagePath},
 			},
 		},
 		"an initiator approves another field": {
@@ -432,21 +444,18 @@ rules: [{trigger: spec.backup}]
 		"the order of what is in part another's": {
 			request: aRequest(mallory, Update, deploymentGVK, "web").governed(images, args).replacing(both, containers(container("b"), container("a"))),
 			want: outcome{
-				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.containers[0].args"},
 				Withheld: []string{"spec.containers"}, Left: []string{"spec.containers was [map[args:a image:a name:a] map[args:b image:b name:b]]"},
 			},
 		},
 		"an item of which part is another's is removed": {
 			request: aRequest(mallory, Update, deploymentGVK, "web").governed(images, args).replacing(both, one),
 			want: outcome{
-				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.containers[1].args"},
 				Withheld: []string{"spec.containers[1]"}, Left: []string{"spec.containers[1] was map[args:b image:b name:b]"},
 			},
 		},
 		"an item of which part is another's is added": {
 			request: aRequest(mallory, Update, deploymentGVK, "web").governed(images, args).replacing(one, both),
 			want: outcome{
-				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.containers[1].args"},
 				Withheld: []string{"spec.containers[1]"}, Left: []string{"spec.containers[1] was <nil>"},
 			},
 		},
@@ -456,6 +465,45 @@ rules: [{trigger: spec.backup}]
 			want: outcome{
 				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.backup.schedule"},
 				Withheld: []string{"spec.backup.size"}, Left: []string{"spec.backup.size was <nil>"},
+			},
+		},
+		"by a policy that only warns, what another withholds": {
+			request: setting(mallory).governed(deployment, warningOfAll),
+			want:    outcome{Withheld: []string{imagePath}, Left: []string{imagePath + " was a"}},
+		},
+		"by a policy that only warns, what no other is about": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, nil, true, "spec.paused").governed(deployment, warningOfAll),
+			want:    outcome{Granted: []string{"ReplicaSet * by mallory"}, Trace: []string{"Deployment/web spec.paused"}},
+		},
+		"approving by a policy that only warns what another withholds": {
+			request: approving(mallory, imagePath).governed(deployment, warningOfAll),
+			want:    outcome{Left: []string{imagePath + " was a"}},
+		},
+		"approving by a policy that only warns what is above that": {
+			request: approving(mallory, "spec").governed(deployment, warningOfAll),
+			want:    outcome{Left: []string{imagePath + " was a"}},
+		},
+		"approving by a policy that only warns what is above fields of another": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").having(t, imagePath, "a").governed(deployment, warningOfAll).with(func(in *Input) {
+				in.Approved = []change.Change{{Path: mustPath(t, "spec"), Verb: change.Mutate}}
+			}),
+		},
+		"approving all by a policy with a rule about all, of which another withholds a part for other targets": {
+			request: approving(mallory, "spec").governed(deployment, secretsOfAll),
+			want:    outcome{Left: []string{imagePath + " was a"}},
+		},
+		"approving all of which a part is another's": {
+			request: approving(mallory, "spec").governed(deployment, rule("paused", "mallory")).withheld(t, "spec.paused", nil),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.paused"},
+				Left: []string{imagePath + " was a"},
+			},
+		},
+		"what is above approves all that it is for": {
+			request: approving(mallory, "spec").governed(deployment, warningOfAll).with(func(in *Input) { in.AncestorInitiator = true }),
+			want: outcome{
+				Granted: []string{"ReplicaSet create by mallory", "ReplicaSet spec.replicas by mallory", "ReplicaSet * by mallory"},
+				Trace:   []string{"Deployment/web " + imagePath},
 			},
 		},
 		"a rule without policies": {

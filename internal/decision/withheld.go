@@ -170,11 +170,8 @@ func (in *Input) withhold(uncaused []change.Change, taken, apart []change.Path, 
 	if in.Child.Standing == nil {
 		return
 	}
-	st := in.Child.Standing.After(approved.Request{
-		New: in.object(), User: in.Requester.Username, Uncaused: uncaused, Following: in.following(), Apart: apart,
-		Approves: func(d approved.Difference) bool {
-			return slices.ContainsFunc(taken, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) })
-		},
+	st := in.after(uncaused, apart, func(d approved.Difference) bool {
+		return slices.ContainsFunc(taken, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) })
 	})
 	grant.Standing = st
 	made := slices.DeleteFunc(st.Withheld(), func(d approved.Difference) bool {
@@ -183,6 +180,17 @@ func (in *Input) withhold(uncaused []change.Change, taken, apart []change.Path, 
 	grant.Withheld = shown(Withheld(st), made)
 	grant.Refuse = slices.ContainsFunc(uncaused, func(c change.Change) bool {
 		return in.refuses(c) && slices.ContainsFunc(made, func(d approved.Difference) bool { return isPartOf(c, d, in.Child.Schema) })
+	})
+}
+
+// after returns how the child compares with its approved content after the request, nil where nothing
+// is known of that.
+func (in *Input) after(uncaused []change.Change, apart []change.Path, approves func(approved.Difference) bool) *approved.Standing {
+	if in.Child.Standing == nil {
+		return nil
+	}
+	return in.Child.Standing.After(approved.Request{
+		New: in.object(), User: in.Requester.Username, Uncaused: uncaused, Following: in.following(), Apart: apart, Approves: approves,
 	})
 }
 

@@ -20,6 +20,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
 )
 
 // Holder is what decides which policies are about an object.
@@ -82,7 +84,7 @@ func (i *Index) Approving(chain []Holder) [][]*Policy {
 		if len(naming) == 0 {
 			break
 		}
-		out = append(out, naming)
+		out = append(out, Strictest(naming))
 	}
 	return out
 }
@@ -98,7 +100,7 @@ func (i *Index) MayInitiateAbove(chain []Holder, r Requester) bool {
 // InitiatorsOf returns who may initiate on the first of a chain of holders; where its policies
 // name nobody, on the next one above it where that counts for it.
 func (i *Index) InitiatorsOf(chain []Holder) []string {
-	if out := InitiatorsIn(i.InEffect(chain)); len(out) > 0 {
+	if out := InitiatorsIn(Strictest(i.InEffect(chain))); len(out) > 0 {
 		return out
 	}
 	return i.InitiatorsAbove(chain)
@@ -112,4 +114,20 @@ func (i *Index) InitiatorsAbove(chain []Holder) []string {
 		}
 	}
 	return nil
+}
+
+// Strictest filters policies that are in effect for an object to those that say Deny, where one does:
+// who may initiate by the others alone starts nothing that these withhold, and so has no say in
+// what is below the object either.
+func Strictest(policies []*Policy) []*Policy {
+	var strict []*Policy
+	for _, p := range policies {
+		if p.Action == v1alpha1.ActionDeny {
+			strict = append(strict, p)
+		}
+	}
+	if len(strict) == 0 {
+		return policies
+	}
+	return strict
 }

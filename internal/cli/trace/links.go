@@ -82,6 +82,11 @@ func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, boo
 		l.initiator, l.why = e.User, string(e.Event)
 		return l, len(l.hops) > 0
 	case v1alpha1.EventExercised, v1alpha1.EventAllowed, v1alpha1.EventWarned, v1alpha1.EventAudited, v1alpha1.EventBreakGlass:
+		if e.Kind == "" && len(e.Paths) > 0 { // It is about the object itself.
+			l.initiator, l.why = e.User, e.Reason
+			l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Field: e.Paths[0]}}, ref)
+			return l, true
+		}
 		l.kind, l.names, l.what = e.Kind, e.Names, happened(e)
 		if l.initiator == "" || len(l.hops) == 0 {
 			l.initiator, l.why = e.User, e.Reason

@@ -189,7 +189,7 @@ func (r *Report) show(obj *unstructured.Unstructured, records []v1alpha1.Allowan
 
 // isEmpty reports whether the report tells of nothing.
 func (r *Report) isEmpty() bool {
-	return r.Blocked == "" && len(r.Refusals)+len(r.Withheld)+len(r.Below)+len(r.Generating) == 0
+	return r.Blocked == "" && len(r.Refusals)+len(r.Spared)+len(r.Withheld)+len(r.Below)+len(r.Generating) == 0
 }
 
 // collect finds what the records tell about the subject, or about everything.
@@ -204,6 +204,8 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 			switch {
 			case e.Event == v1alpha1.EventRefused && isTarget:
 				report.Refusals = append(report.Refusals, refusedItself(rec, with, e))
+			case isSpared(e) && isTarget:
+				report.Spared = append(report.Spared, refusedItself(rec, with, e))
 			case e.Event != v1alpha1.EventDenied:
 			default:
 				waiting := isOf(blocked, e)
@@ -223,7 +225,9 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 			report.Withheld = append(report.Withheld, withheld(rec, with)...)
 		}
 	}
-	slices.SortStableFunc(report.Refusals, func(a, b Refusal) int { return b.Time.Compare(a.Time.Time) })
+	for _, list := range [][]Refusal{report.Refusals, report.Spared} {
+		slices.SortStableFunc(list, func(a, b Refusal) int { return b.Time.Compare(a.Time.Time) })
+	}
 	return report
 }
 

@@ -46,6 +46,9 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	if more := output.More(t, r.More); more != "" {
 		out.WriteString(more + "\n")
 	}
+	for _, spared := range r.Spared {
+		out.WriteString(renderSpared(spared, t, wide, now) + "\n")
+	}
 	for _, b := range r.Below {
 		out.WriteString(renderBelow(b, t, now) + "\n")
 	}

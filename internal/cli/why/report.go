@@ -28,6 +28,9 @@ type Report struct {
 	Subject string `json:"subject"`
 	// Refusals of changes, the latest first.
 	Refusals []Refusal `json:"refusals"`
+	// Spared are changes of objects themselves that their policies would have withheld or refused, if they
+	// did not only warn or audit, the latest first.
+	Spared []Refusal `json:"spared,omitempty"`
 	// More is how many earlier refusals there are.
 	More int `json:"more,omitempty"`
 	// Blocked is what the object shows of what its controllers were refused, where no record can be read.

@@ -47,6 +47,7 @@ const (
 	auditGate     = "gate"
 	auditStray    = "stray"
 	auditTarget   = "scales"
+	auditUncaused = "uncaused"
 )
 
 // composedManager is the prefix of the field managers under which Crossplane
@@ -136,7 +137,7 @@ func warnings(r *request, o *outcome) []string {
 	if len(o.grant.Withheld) > 0 {
 		out = append(out, withheldWarning(o.facts, o.grant.Withheld, o.grant.Problems))
 	}
-	return slices.Concat(out, r.misplaced(o.facts), o.waiting(o.grant))
+	return slices.Concat(out, o.sparedWarnings(r), r.misplaced(o.facts), o.waiting(o.grant))
 }
 
 // waiting returns what the requester is told whose change is not carried out as long as

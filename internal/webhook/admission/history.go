@@ -58,7 +58,7 @@ func (v *Validator) remember(r *request, o *outcome) {
 	if st := withheldOf(o.Child.Standing); st != nil && r.old != nil {
 		v.withdrawn.note(r.old.GetUID(), st)
 	}
-	v.rememberOwn(r, o.facts, append(o.history(r, gained), o.approvalHistory(r)...))
+	v.rememberOwn(r, o.facts, slices.Concat(o.history(r, gained), o.approvalHistory(r), o.sparedHistory(r)))
 	v.rememberContent(r, o, len(gained) > 0)
 }
 

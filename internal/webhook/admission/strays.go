@@ -93,7 +93,7 @@ func (p *parentFacts) boundsKind(kind schema.GroupKind) bool {
 // mayInitiateOn reports whether somebody may initiate on the first of a chain of holders,
 // or on what is above it.
 func mayInitiateOn(index *policy.Index, chain []policy.Holder, who policy.Requester) bool {
-	return slices.ContainsFunc(index.InEffect(chain), func(p *policy.Policy) bool { return p.MayInitiate(who) }) ||
+	return slices.ContainsFunc(policy.Strictest(index.InEffect(chain)), func(p *policy.Policy) bool { return p.MayInitiate(who) }) ||
 		index.MayInitiateAbove(chain, who)
 }
 
@@ -166,7 +166,7 @@ func (v *Validator) keepStray(ctx context.Context, r *request, f *facts) error {
 // that sees the annotation calls it: the mutating one, or, for kinds that hold no
 // ledger, the validating one.
 func (g *Gatherer) approveStray(ctx context.Context, r *request, f *facts) error {
-	if r.dryRun || !f.approve.allowed || !f.approve.adoption {
+	if r.dryRun || !f.approve.allowed || !f.approve.adoption || !f.mayApproveAdoption() {
 		return nil
 	}
 	if f.record != nil && len(f.record.Status.IgnoredParents) > 0 {

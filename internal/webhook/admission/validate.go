@@ -141,6 +141,9 @@ func (v *Validator) answer(r *request, ru *ruling) admission.Response {
 	if ru.deputy != nil {
 		resp.AuditAnnotations[auditTarget] = ru.deputy.text()
 	}
+	if text := ru.sparedAudit(); text != "" {
+		resp.AuditAnnotations[auditUncaused] = text
+	}
 	resp.Warnings = warnings(r, ru.outcome)
 	return resp
 }
