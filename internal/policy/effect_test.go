@@ -139,6 +139,50 @@ func TestInitiatorsAbove(t *testing.T) {
 	}
 }
 
+// TestInitiatesByTheStrictest checks that who may initiate by a policy that is less strict than another one for the
+// same object has no say in what is below it.
+func TestInitiatesByTheStrictest(t *testing.T) {
+	const policyOf = `metadata: {name: %s}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  subjects: [{kind: User, name: %s, mayInitiate: true}]
+  validationActions: [%s]
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: %s}, relation: ControllerChild, verbs: ["*"]}]
+`
+	denying := compile(t, fmt.Sprintf(policyOf, "denying", "alice", "Deny", "replicasets"))
+	elsewhere := compile(t, fmt.Sprintf(policyOf, "elsewhere", "alice", "Deny", "deployments"))
+	warning := compile(t, fmt.Sprintf(policyOf, "warning", "bea", "Warn", "replicasets"))
+	auditing := compile(t, fmt.Sprintf(policyOf, "auditing", "carl", "Audit", "replicasets"))
+	chain := []Holder{{Kind: replicaSets}, {Kind: deployments}}
+	for name, tc := range map[string]struct {
+		policies []*Policy
+		want     []string
+	}{
+		"one that denies":                {[]*Policy{denying, warning, auditing}, []string{"alice"}},
+		"one that denies something else": {[]*Policy{elsewhere, warning}, []string{"bea"}},
+		"none that denies":               {[]*Policy{warning, auditing}, []string{"bea", "carl"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			index := NewIndex(tc.policies)
+			var got, named []string
+			for _, who := range []string{"alice", "bea", "carl"} {
+				if index.MayInitiateAbove(chain, Requester{Username: who}) {
+					got = append(got, who)
+				}
+			}
+			for _, text := range index.InitiatorsAbove(chain) {
+				named = append(named, strings.TrimPrefix(text, "User "))
+			}
+			slices.Sort(named)
+			if !slices.Equal(got, tc.want) || !slices.Equal(named, tc.want) {
+				t.Errorf("%v may, and %v are named, want %v", got, named, tc.want)
+			}
+		})
+	}
+}
+
 func TestInEffectWithoutPolicies(t *testing.T) {
 	var none *Index
 	if got := none.InEffect([]Holder{{Kind: deployments}}); got != nil {

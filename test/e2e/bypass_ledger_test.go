@@ -215,6 +215,39 @@ func writingLedgers() []bypass {
 			Expect(s.rogue.Patch(ctx, h, client.RawPatch(types.MergePatchType, []byte(approve("*"))))).To(Succeed())
 			shared.withholding(ctx, h, "spec.backup.size")
 		}},
+		{"approving by a policy that only warns what another one withholds", func(ctx context.Context, s *scene) {
+			const bea = "bea"
+			d := s.underBoth(ctx, bea)
+			who := shared.as(bea, "system:masters")
+			s.rogue.change(ctx, d, image("web:rogue"))
+			untouched := func() {
+				GinkgoHelper()
+				Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+				Expect(ledgerOf(Default, d, ledgerKey)).NotTo(ContainElement(SatisfyAll(
+					HaveField("Initiator", bea), Not(HaveField("Relation", v1alpha1.RelationWithheld)))))
+				Consistently(ctx, func(g Gomega) {
+					g.Expect(shared.pods(ctx, g, d.Namespace)).To(Equal(map[string]int{"web:1": 2}))
+				}).WithTimeout(quietMoment).Should(Succeed())
+			}
+			for _, what := range []string{v1alpha1.Any, "spec", "spec.template.spec.containers[0].image"} {
+				By("approving " + what)
+				who.warned.take()
+				who.change(ctx, d, approve(what))
+				Expect(who.warned.take()).To(SatisfyAll(ContainSubstring("stays withheld"),
+					ContainSubstring(bea+" may not initiate all that follows from it"), Not(ContainSubstring("nothing follows from this change"))))
+				untouched()
+			}
+			By("changing it")
+			who.change(ctx, d, image("web:"+bea))
+			Expect(who.warned.take()).To(ContainSubstring(bea + " may not initiate all that follows from it"))
+			untouched()
+			refused(who.scale(ctx, d, 3), bea+" may not initiate all that follows from it")
+			Expect(shared.recorded(ctx, d).Status.History).NotTo(ContainElement(SatisfyAll(HaveField("User", bea),
+				HaveField("Event", BeElementOf(v1alpha1.EventApproved, v1alpha1.EventGranted)))))
+
+			shared.alice().change(ctx, d, approve(v1alpha1.Any))
+			shared.hasPods(ctx, d.Namespace, map[string]int{"web:" + bea: 2})
+		}},
 		{"scaling the parent as a dry run first", func(ctx context.Context, s *scene) {
 			scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: s.d.Name}, Spec: autoscalingv1.ScaleSpec{Replicas: 9}}
 			Expect(shared.alice().SubResource("scale").Update(ctx, s.d.DeepCopy(), client.WithSubResourceBody(scale),
@@ -255,6 +288,24 @@ func writingLedgers() []bypass {
 			Consistently(ctx, has(1)).WithTimeout(quietMoment).Should(Succeed())
 		}},
 	}
+}
+
+// underBoth makes a Deployment under the sample policies and one that only warns, by which another user may
+// initiate all of its spec.
+func (s *scene) underBoth(ctx context.Context, user string) *appsv1.Deployment {
+	GinkgoHelper()
+	policies := "lenient-" + s.ns
+	lenient := ownPolicy(policies, appsv1.GroupName, "Deployment", `
+  validationActions: [Warn]
+  rules:
+  - trigger: spec
+    policies:
+    - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}
+`)
+	lenient.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectUser, Name: user}, MayInitiate: true}}
+	ns := shared.newNamespaceFor(ctx, policies)
+	shared.apply(ctx, append(shared.samplePoliciesFor(ctx, policies), lenient)...)
+	return shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
 }
 
 // keepPendingGrants prevents the operator from removing pending grants from the records of the scene,

@@ -1209,6 +1209,34 @@ var mutants = []mutant{
 		ways:  []string{"approving without the right to"},
 	},
 	{
+		name: "an approval is judged by the rules about what it names",
+		edits: []edit{{"internal/decision/approve.go", "if st := g.after(uncaused, apart, nil); st != nil {", "if st := g.after(uncaused, apart, nil); st != nil && false {"},
+			{"internal/decision/approve.go", "if hasUnanswered(c, rules) && !", "if false && !"}},
+		ways: []string{"approving by a policy that only warns what another one withholds"},
+		unit: []string{"-run=TestGrants", "./internal/decision"},
+	},
+	{
+		name:  "what is above fields is approved without regard to their rules",
+		edits: []edit{{"internal/decision/approve.go", "if hasUnanswered(c, rules) && !", "if false && !"}},
+		unit:  []string{"-run=TestGrants", "./internal/decision"},
+	},
+	{
+		name:  "what stays withheld earns by other rules",
+		edits: []edit{{"internal/decision/grant.go", "		g.giveFor(rules[i], with)\n", "		g.giveFor(rules[i], []change.Change{c})\n"}},
+		ways:  []string{"approving by a policy that only warns what another one withholds"},
+		unit:  []string{"-run=TestGrants", "./internal/decision"},
+	},
+	{
+		name:  "who may initiate above by a policy that only warns approves what another withholds",
+		edits: []edit{{"internal/policy/effect.go", "out = append(out, Strictest(naming))", "out = append(out, naming)"}},
+		unit:  []string{"-run=TestInitiatesByTheStrictest", "./internal/policy"},
+	},
+	{
+		name:  "a trial tells nothing of whose changes would be withheld",
+		edits: []edit{{"internal/decision/grant.go", "		g.spare(c, rules, without)\n", ""}},
+		unit:  []string{"-run=TestSpared", "./internal/decision", "./internal/webhook/admission"},
+	},
+	{
 		name:  "the name of a field ends the quotes of a command",
 		edits: []edit{{"internal/kubectl/quote.go", "strings.ReplaceAll(Printable(text), \"'\", `'\\''`)", "Printable(text)"}},
 		ways:  []string{"having an initiator run the name of a field"},

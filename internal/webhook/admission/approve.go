@@ -163,9 +163,8 @@ func (f *facts) mayApprove() bool {
 // mayApproveAdoption reports whether the requester may approve that the object has the parents that it has.
 // That is about all of the object: who may initiate by policies alone that are less strict than others may not.
 func (f *facts) mayApproveAdoption() bool {
-	return f.AncestorInitiator || slices.ContainsFunc(policy.Strictest(f.OwnPolicies), func(p *policy.Policy) bool {
-		return p.MayInitiate(f.Requester)
-	})
+	return slices.ContainsFunc(policy.Strictest(f.OwnPolicies), func(p *policy.Policy) bool { return p.MayInitiate(f.Requester) }) ||
+		f.AncestorInitiator
 }
 
 // approved returns the fields that one path of the annotation names. A path without
