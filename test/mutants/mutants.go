@@ -2023,7 +2023,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "approving a field approves what is above it",
-		edits: []edit{{"internal/decision/withheld.go", "return change.Pattern(p).Covers(d.Path) })\n\t\t},", "return p.Overlaps(d.Path) })\n\t\t},"}},
+		edits: []edit{{"internal/decision/approve.go", "return change.Pattern(c.Path).Covers(d.Path) })", "return c.Path.Overlaps(d.Path) })"}},
 		unit:  []string{"-run=TestApprovalCoversWhatIsBelow", "./internal/decision"},
 	},
 	{
