@@ -83,11 +83,12 @@ type AllowancePolicySpec struct {
 	// records it. Where several policies bound a child, the strictest counts.
 	// Default [Deny].
 	// +optional
-	// +listType=set
+	// +listType=atomic
 	// +kubebuilder:default={Deny}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=2
 	// +kubebuilder:validation:XValidation:rule="!('Deny' in self && 'Warn' in self)",message="Deny and Warn exclude each other: a denial already tells the client"
+	// +kubebuilder:validation:XValidation:rule="self.size() < 2 || self[0] != self[1]",message="an action is named once"
 	ValidationActions []ValidationAction `json:"validationActions,omitempty"`
 
 	// failurePolicy says what happens while the webhook cannot be reached: Ignore

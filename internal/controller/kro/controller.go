@@ -228,13 +228,21 @@ func (r *Reconciler) keep(ctx context.Context, graph, served *krov1alpha1.Resour
 			fmt.Sprintf("others have set some of it (%s), and the annotation %s=true has that overwritten", conflict.who, v1alpha1.AnnotationManaged)))
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-		return errors.Join(r.report(ctx, graph, there, there != nil, failed(graph.Name, err)), err)
+		return errors.Join(r.report(ctx, graph, there, there != nil, refused(graph.Name, err)), err)
 	}
 	if err != nil {
 		return fmt.Errorf("applying AllowancePolicy %s: %w", d.Policy.Name, err)
 	}
-	if there, err = r.livePolicy(ctx, d.Policy.Name); err != nil {
+	if there, err = r.livePolicy(ctx, d.Policy.Name); err != nil || there == nil {
 		return err
+	}
+	if added := additions(d.Policy, there); len(added) > 0 {
+		if whose != given {
+			return r.report(ctx, graph, there, true, addedTo(d, there, graph.Name, added))
+		}
+		if err := r.takeOut(ctx, there, added); err != nil {
+			return err
+		}
 	}
 	return r.report(ctx, graph, there, true, derived(d, graph.Name, initiators(there)))
 }

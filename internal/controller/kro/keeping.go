@@ -82,7 +82,9 @@ func ownedBy(p *v1alpha1.AllowancePolicy, name string) types.UID {
 // fieldManager is who applies derived policies.
 const fieldManager = "kausality-kro"
 
-// forTheAdmin are the fields that whoever sets them keeps, without taking the policy over.
+// forTheAdmin are the fields that whoever sets them keeps, without taking the policy over. They are
+// atomic: of a field that owners share out, as a set or a map, what another one sets is merged with
+// what is applied, and is no conflict.
 var forTheAdmin = []string{"subjects", "validationActions"}
 
 // conflictError is that others keep fields that would be changed.

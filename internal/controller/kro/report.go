@@ -98,6 +98,28 @@ func failed(graph string, err error) metav1.Condition {
 	}
 }
 
+// refused returns the condition of a policy that the API server does not let be as it is derived.
+func refused(graph string, err error) metav1.Condition {
+	return metav1.Condition{
+		Type: v1alpha1.ConditionDerived, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotDerived,
+		Message: fmt.Sprintf("It stays as it is: ResourceGraphDefinition %s can be followed, but what is derived from it may not be written: %v", graph, err),
+	}
+}
+
+// addedTo returns the condition of a policy that follows its graph and to which others have added
+// what is not derived.
+func addedTo(d *draft.Derivation, there *v1alpha1.AllowancePolicy, graph string, added []string) metav1.Condition {
+	out := metav1.Condition{
+		Type: v1alpha1.ConditionDerived, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTakenOver,
+		Message: fmt.Sprintf("It follows ResourceGraphDefinition %s, but others have added %s, which is not derived: take that out, or have it taken out by the annotation %s=true.",
+			graph, strings.Join(added, ", "), v1alpha1.AnnotationManaged),
+	}
+	if lines := draft.Differences(d.Policy, there); len(lines) > 0 {
+		out.Message += " It differs from what is derived (- is allowed and not derived, + the reverse): " + some(lines)
+	}
+	return out
+}
+
 // The reasons of Events on a graph.
 const (
 	eventDerived    = "PolicyDerived"
