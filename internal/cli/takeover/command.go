@@ -43,13 +43,20 @@ them: it changes them to be as it wants them, and deletes them when it does not 
 more.
 
 What another tool keeps (Argo CD, Flux, Helm), or a controller owns, is left alone: it would
-be put back, or deleted, by that one. Policies that do not synchronize take nothing over.`
+be put back, or deleted, by that one. Policies that do not synchronize take nothing over.
+
+Take objects over before AllowancePolicies bound them. After that only the account of the
+policy may mark them: run this as that account (--as), for which you need the right to
+impersonate it.`
 
 const example = `  # What would it take over, and what would it change then?
   kubectl kausality takeover registry-secret --dry-run
 
   # Take it over
-  kubectl kausality takeover registry-secret`
+  kubectl kausality takeover registry-secret
+
+  # Take over what AllowancePolicies bound already
+  kubectl kausality takeover registry-secret --as system:serviceaccount:kausality-system:kausality-generator`
 
 // options are the flags of the command.
 type options struct {
@@ -98,8 +105,8 @@ func (o *options) run(ctx context.Context, c *cluster.Cluster, streams genericio
 				return errors.Join(err, errors.New("nothing was taken over"))
 			}
 		}
-		err = report.takeOver(ctx, c)
+		report.takeOver(ctx, c)
 	}
 	writeErr := o.out.Write(streams.Out, "Takeover", report, func(t text.Terminal) string { return render(report, t) })
-	return errors.Join(err, writeErr)
+	return errors.Join(report.failed(), writeErr)
 }

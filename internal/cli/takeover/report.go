@@ -37,7 +37,7 @@ const (
 	Changes Outcome = "Changes"
 	// Left is that of an object which is left alone.
 	Left Outcome = "Left"
-	// Failed is that of an object which could not be written.
+	// Failed is that of an object which could not be written, or could not be with a dry run.
 	Failed Outcome = "Failed"
 )
 
@@ -69,7 +69,7 @@ type Object struct {
 func (r *Report) open() int {
 	n := 0
 	for i := range r.Objects {
-		if r.Objects[i].Outcome != Left {
+		if o := r.Objects[i].Outcome; o == Same || o == Changes {
 			n++
 		}
 	}
@@ -83,7 +83,7 @@ func render(r *Report, t text.Terminal) string {
 	}
 	said := map[Outcome]string{Same: "taken over", Changes: "taken over, and changed by the policy", Left: "left alone", Failed: "not taken over"}
 	if r.DryRun {
-		said[Same], said[Changes] = "to be taken over", "to be taken over, and changed by the policy"
+		said[Same], said[Changes], said[Failed] = "to be taken over", "to be taken over, and changed by the policy", "not to be taken over"
 	}
 	var table text.Table
 	for _, o := range r.Objects {

@@ -57,6 +57,10 @@ func find(ctx context.Context, c *cluster.Cluster, name string) (*Report, error)
 		case step.Do != plan.Apply:
 			one.Outcome, one.Message = Left, generation.Why(step.Reason)
 		default:
+			if err := mark(ctx, c, step, client.DryRunAll); err != nil {
+				one.Outcome, one.Message = Failed, refusal(err)
+				break
+			}
 			changes, err := wouldChange(ctx, c, step)
 			if err != nil {
 				// The policy's account may do what the user may not.
@@ -69,6 +73,19 @@ func find(ctx context.Context, c *cluster.Cluster, name string) (*Report, error)
 		report.Objects = append(report.Objects, one)
 	}
 	return report, nil
+}
+
+// bounded is in the refusal of a change of an object that AllowancePolicies bound.
+const bounded = `.kausality.io" denied the request`
+
+// refusal says why an object cannot be marked, and what helps where AllowancePolicies bound it already: what
+// they say of who may have it changed is about the policy's own writes, and a mark is none.
+func refusal(err error) string {
+	if !strings.Contains(err.Error(), bounded) {
+		return err.Error()
+	}
+	return "AllowancePolicies bound it, and only the account of the policy may mark it then. Run this as that account by --as, " +
+		"or before there are these AllowancePolicies. What they say: " + err.Error()
 }
 
 // wouldChange reports whether an object is otherwise than the policy wants it. It asks the API server,
@@ -139,23 +156,38 @@ func all(object *unstructured.Unstructured) func(func(string, string) bool) {
 }
 
 // takeOver marks the objects.
-func (r *Report) takeOver(ctx context.Context, c *cluster.Cluster) error {
-	var errs []error
+func (r *Report) takeOver(ctx context.Context, c *cluster.Cluster) {
 	for i := range r.Objects {
 		one := &r.Objects[i]
-		if one.Outcome == Left {
+		if one.Outcome == Left || one.Outcome == Failed {
 			continue
 		}
 		if err := mark(ctx, c, one.step); err != nil {
-			one.Outcome, one.Message = Failed, err.Error()
-			errs = append(errs, fmt.Errorf("%s was not taken over: %w", one.step.ID, err))
+			one.Outcome, one.Message = Failed, refusal(err)
 		}
 	}
-	return errors.Join(errs...)
+}
+
+// failed returns an error where objects cannot be taken over.
+func (r *Report) failed() error {
+	n := 0
+	for i := range r.Objects {
+		if r.Objects[i].Outcome == Failed {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return nil
+	case r.DryRun:
+		return fmt.Errorf("%d of %d objects cannot be taken over", n, len(r.Objects))
+	default:
+		return fmt.Errorf("%d of %d objects were not taken over", n, len(r.Objects))
+	}
 }
 
 // mark writes the marks of the policy on an object, unless it has changed meanwhile.
-func mark(ctx context.Context, c *cluster.Cluster, step generation.Step) error {
+func mark(ctx context.Context, c *cluster.Cluster, step generation.Step, options ...client.PatchOption) error {
 	has := step.There
 	step.Content = has.Object
 	content, err := plan.Marked(step.Step, step.Above, nil)
@@ -171,7 +203,7 @@ func mark(ctx context.Context, c *cluster.Cluster, step generation.Step) error {
 	if err != nil {
 		return fmt.Errorf("writing the marks: %w", err)
 	}
-	err = c.Patch(ctx, has.DeepCopy(), client.RawPatch(types.MergePatchType, raw), fieldManager)
+	err = c.Patch(ctx, has.DeepCopy(), client.RawPatch(types.MergePatchType, raw), append(options, fieldManager)...)
 	if apierrors.IsConflict(err) {
 		return errors.New("it was changed meanwhile: run the command again")
 	}

@@ -17,6 +17,8 @@ limitations under the License.
 package takeover
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,5 +62,49 @@ func TestWithout(t *testing.T) {
 	want := map[string]any{"app": "web", "app.kubernetes.io/managed-by": nil, "generate.kyverno.io/policy-name": nil, "kyverno.io.example.org/a": "b"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  string
+		want bool
+	}{
+		"by AllowancePolicies":              {`admission webhook "verdict.kausality.io" denied the request: it is for others`, true},
+		"by those of one of many kinds":     {`admission webhook "verdict-12.kausality.io" denied the request: it is for others`, true},
+		"by a role":                         {`secrets "s" is forbidden: User "alice" cannot patch resource "secrets"`, false},
+		"by somebody else's webhook":        {`admission webhook "verdict.example.org" denied the request: no`, false},
+		"as it was changed in the meantime": {"it was changed meanwhile: run the command again", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := refusal(errors.New(tc.err))
+			if !strings.HasSuffix(got, tc.err) || strings.Contains(got, "--as") != tc.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// TestFailed shows that what is not taken over is no success, nor is what a dry run finds out.
+func TestFailed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		report Report
+		open   int
+		want   string
+	}{
+		"all":              {report: Report{Objects: []Object{{Outcome: Same}, {Outcome: Changes}, {Outcome: Left}}}, open: 2},
+		"one is refused":   {report: Report{Objects: []Object{{Outcome: Same}, {Outcome: Failed}}}, open: 1, want: "1 of 2 objects were not taken over"},
+		"one would be":     {report: Report{DryRun: true, Objects: []Object{{Outcome: Failed}}}, want: "1 of 1 objects cannot be taken over"},
+		"there is nothing": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := tc.report.failed(); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || tc.report.open() != tc.open {
+				t.Errorf("%d are open (-want +got):\n%s", tc.report.open(), diff)
+			}
+		})
 	}
 }
