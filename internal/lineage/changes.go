@@ -80,6 +80,10 @@ func Changes(kinds Kinds, old, updated *unstructured.Unstructured, counting Coun
 	return append(changes, Marked(old, updated)...)
 }
 
+// Behind returns the change of a reference by which another one of the object comes before it, so that the object's
+// chain goes on from that.
+func Behind(ref Ref) change.Change { return refChange(ref, ref.Path, change.Mutate) }
+
 // become returns the index of what a reference has become in those of the updated object: the same, or else one to
 // the same object, and -1 where there is none.
 func (c Counting) become(ref Ref, after []Ref) int {

@@ -20,6 +20,8 @@ limitations under the License.
 package lineage
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -116,6 +118,11 @@ func Parents(kinds Kinds, obj *unstructured.Unstructured) []Ref {
 		refs = append(refs, s.Parents(kinds, obj)...)
 	}
 	return refs
+}
+
+// IsChildOf reports whether obj names the object with a UID as one of its parents.
+func IsChildOf(kinds Kinds, obj *unstructured.Unstructured, parent types.UID) bool {
+	return slices.ContainsFunc(Parents(kinds, obj), func(ref Ref) bool { return ref.UID == parent })
 }
 
 // Parent returns the first of the parents of obj, and false where obj is a root.

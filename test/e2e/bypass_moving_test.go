@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -32,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -157,6 +159,20 @@ func movingChildren() []bypass {
 			})
 			refuse(s.rogue.Update(ctx, rs), owners+"[1]")
 		}},
+		{"putting another owner of a child first", func(ctx context.Context, s *scene) {
+			l := newShared(ctx)
+			refuse(l.swap(ctx, s.rogue), owners+"[1] of ConfigMap child", "Thing one")
+			refuse(s.rogue.owners(ctx, l.child, l.child.OwnerReferences[1]), owners+"[0] of ConfigMap child", "Thing one")
+			By("having its controller do so, which goes on then")
+			l.controller.warned.take()
+			Expect(l.swap(ctx, l.controller)).To(Succeed())
+			Expect(l.controller.warned.take()).To(BeEmpty())
+			refuse(l.controller.try(ctx, l.child.DeepCopy(), data("a")), "Thing other")
+			for _, parent := range l.parents {
+				Expect(l.owner.Patch(ctx, parent, merge(`{"spec":{"config":"b"}}`))).To(Succeed())
+			}
+			Expect(l.controller.try(ctx, l.child.DeepCopy(), data("b"))).To(Succeed())
+		}},
 		{"relabeling a child, so that its parent lets go of it", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.try(ctx, s.rs.DeepCopy(), relabeled), "metadata.labels[app]")
 		}},
@@ -211,6 +227,47 @@ func movingChildren() []bypass {
 		}},
 	}
 }
+
+// sharedChild is a child of two Things, of which none controls it.
+type sharedChild struct {
+	owner, controller *actor
+	parents           []*unstructured.Unstructured
+	child             *corev1.ConfigMap
+}
+
+// newShared makes a child of two Things that have settled.
+func newShared(ctx context.Context) *sharedChild {
+	GinkgoHelper()
+	group := defineThings(ctx)
+	ns := shared.newNamespaceFor(ctx, "shared")
+	shared.apply(ctx, parsePolicies(strings.NewReplacer("NS", ns, "GROUP", group).Replace(movedPolicy))...)
+	l := &sharedChild{
+		owner:      shared.as(alice, platformTeam, "system:masters"),
+		controller: shared.as("system:serviceaccount:"+ns+":controller", "system:masters"),
+		child:      configMap(ns, "child", "a"),
+	}
+	for _, name := range []string{"one", "other"} {
+		parent := builders.MakeThing(group, ns, name)
+		parent.Object["spec"] = map[string]any{"config": "a"}
+		Expect(l.owner.Create(ctx, parent)).To(Succeed())
+		Expect(controllerutil.SetOwnerReference(parent, l.child, shared.Scheme())).To(Succeed())
+		l.parents = append(l.parents, parent)
+	}
+	Expect(l.controller.Create(ctx, l.child)).To(Succeed())
+	for _, parent := range l.parents {
+		Expect(reportObserved(ctx, l.controller, parent)).To(Succeed())
+		shared.over(ctx, parent)
+	}
+	return l
+}
+
+// swap has somebody put the second owner of the child first.
+func (l *sharedChild) swap(ctx context.Context, who *actor) error {
+	return who.owners(ctx, l.child, l.child.OwnerReferences[1], l.child.OwnerReferences[0])
+}
+
+// data sets what a ConfigMap has.
+func data(value string) patch { return patch(fmt.Sprintf(`{"data":{"key":%q}}`, value)) }
 
 // reown tries to set a field of the first owner of an object.
 func (a *actor) reown(ctx context.Context, obj client.Object, field string, value any) error {

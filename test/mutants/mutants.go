@@ -869,6 +869,16 @@ var mutants = []mutant{
 		ways:  []string{"naming the owner of a child in a version that nobody serves"},
 	},
 	{
+		name:  "whoever comes first adopts",
+		edits: []edit{{"internal/webhook/admission/strays.go", "slices.ContainsFunc(lineage.Parents(index, r.old), ref.SameParent)", "hadBefore && before.SameParent(ref)"}},
+		ways:  []string{"putting another owner of a child first"},
+	},
+	{
+		name:  "anybody puts owners in any order",
+		edits: []edit{{"internal/webhook/admission/parents.go", "if f.behind == nil ||", "if f.behind != nil ||"}},
+		ways:  []string{"putting another owner of a child first"},
+	},
+	{
 		name:  "owners that no policy is about are nobody's business",
 		edits: []edit{{"internal/webhook/admission/parents.go", "	c.Added = !f.isAdopted()\n", "	c.Added = false\n"}},
 		ways:  []string{"giving a child another owner besides that no policy is about"},

@@ -90,6 +90,5 @@ func (r *Reconciler) forgetSetAside(ctx context.Context, rec *v1alpha1.Allowance
 
 // isStillChild reports whether an object is the stray, and names its parent.
 func (r *Reconciler) isStillChild(obj *unstructured.Unstructured, stray v1alpha1.StrayChild, parent types.UID) bool {
-	ref, ok := lineage.Parent(r.Policies.Index(), obj)
-	return obj.GetUID() == stray.UID && ok && ref.UID == parent
+	return obj.GetUID() == stray.UID && lineage.IsChildOf(r.Policies.Index(), obj, parent)
 }

@@ -482,7 +482,7 @@ func (g *Gatherer) findChanges(r *request, f *facts, declared change.Schema) {
 	}
 	f.findCarried(r)
 	above := r.ownReferences(f, r.marksOfOthers(lineage.Changes(f.index, r.old, r.new, g.counting(r, f))))
-	for _, c := range slices.Concat(above, f.lettingGo) {
+	for _, c := range slices.Concat(f.withBehind(above), f.lettingGo) {
 		same := func(d change.Change) bool { return d.Verb == c.Verb && d.Path.String() == c.Path.String() }
 		if !slices.ContainsFunc(f.Changes, same) {
 			f.Changes = append(f.Changes, c)

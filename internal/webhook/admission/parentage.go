@@ -55,6 +55,9 @@ type parentage struct {
 	// lettingGo are changes of the object's labels for which the controller of its
 	// parent would release it, or adopt it.
 	lettingGo []change.Change
+	// behind is the reference to the parent that an update puts behind that to another one which the object has
+	// already; nil where it does not.
+	behind *lineage.Ref
 	// claimed is true where the parent is the claim of a composite resource.
 	claimed bool
 	// taken is true where the request gives the object, which was free, to a parent that is

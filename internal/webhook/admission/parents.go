@@ -167,6 +167,19 @@ func (g *Gatherer) counting(r *request, f *facts) lineage.Counting {
 	return c
 }
 
+// withBehind adds to the changes of references that the parent by which the chain of the object goes on is another one
+// of those that it has. Controllers may put them in any order, as the merging of lists does: each parent bounds the
+// object all the same.
+func (f *facts) withBehind(changes []change.Change) []change.Change {
+	if f.behind == nil || f.Requester.IsComponent() || slices.ContainsFunc(changes, func(c change.Change) bool {
+		uid, ok := lineage.IsOwner(c)
+		return ok && uid == string(f.behind.UID) // That says so already.
+	}) {
+		return changes
+	}
+	return append(changes, lineage.Behind(*f.behind))
+}
+
 // isServed reports whether a kind that policies are about is served in a version. Of other kinds nothing is known.
 func (g *Gatherer) isServed(index *policy.Index, kind schema.GroupVersionKind) bool {
 	policies := index.For(kind.GroupKind())

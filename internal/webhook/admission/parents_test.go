@@ -163,6 +163,86 @@ func TestReferencesOfChildren(t *testing.T) {
 	}
 }
 
+// TestOrderOfParents shows that nothing adopts an object by the order in which that names its parents, and that no
+// person puts another one of them in front who may not change what it says of the first.
+func TestOrderOfParents(t *testing.T) {
+	owner := func(name string) metav1.OwnerReference {
+		return metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name, UID: types.UID("uid-" + name)}
+	}
+	controls := func(o metav1.OwnerReference) metav1.OwnerReference {
+		o.Controller = new(true)
+		return o
+	}
+	loose := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "loose", UID: "uid-loose"}
+	web, other, third := owner("web"), owner("other"), owner("third")
+	const sharer, behind = "system:serviceaccount:default:sharer", "changing metadata.ownerReferences[1] of"
+	for name, tc := range map[string]struct {
+		user          string
+		groups        []string
+		before, after []metav1.OwnerReference
+		replicas      int64
+		reason        string
+		denied        string
+	}{
+		"another one first": {user: "mallory", before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{other, web}, denied: behind},
+		"another one first, of three": {
+			user: "mallory", before: []metav1.OwnerReference{web, other, third}, after: []metav1.OwnerReference{third, web, other}, denied: behind,
+		},
+		"those behind the first":           {user: "mallory", before: []metav1.OwnerReference{web, other, third}, after: []metav1.OwnerReference{web, third, other}, reason: "Unchanged"},
+		"one that nobody governs first":    {user: "mallory", before: []metav1.OwnerReference{web, loose}, after: []metav1.OwnerReference{loose, web}, reason: "Unchanged"},
+		"one that nobody governs last":     {user: "mallory", before: []metav1.OwnerReference{loose, web}, after: []metav1.OwnerReference{web, loose}, reason: "Unchanged"},
+		"the first twice":                  {user: "mallory", before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{web, other, web}, reason: "Unchanged"},
+		"another one first by who may":     {user: "alice", groups: platformTeam, before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{other, web}, reason: "Maintaining"},
+		"another one first by its sharer":  {user: sharer, before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{other, web}, reason: "Unchanged"},
+		"another one first by controllers": {user: deployer, before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{other, web}, reason: "Unchanged"},
+		"another one that controls it": {
+			user: "mallory", before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{web, controls(other)}, denied: "metadata.ownerReferences[0] of",
+		},
+		"another one that controls it instead": {
+			user: "mallory", before: []metav1.OwnerReference{controls(web), other}, after: []metav1.OwnerReference{web, controls(other)},
+			denied: "metadata.ownerReferences[0].controller",
+		},
+		"another one that controls it, by its controller": {
+			user: deployer, before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{web, controls(other)}, denied: "metadata.ownerReferences[1].controller",
+		},
+		"the first goes":                    {user: "mallory", before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{other}, denied: "removing metadata.ownerReferences[0] of"},
+		"the first goes, by a collector":    {user: "system:serviceaccount:kube-system:generic-garbage-collector", before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{other}, reason: "Platform"},
+		"the first goes, by who may":        {user: "alice", groups: platformTeam, before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{other}, reason: "Released"},
+		"a new one comes along with that":   {user: deployer, before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{other, web, third}, denied: "adding metadata.ownerReferences[2]"},
+		"a new one comes first, then those": {user: "mallory", before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{third, other, web}, denied: "metadata.ownerReferences[0]"},
+		"what both allow, along with that": {
+			user: deployer, before: []metav1.OwnerReference{web, other}, after: []metav1.OwnerReference{other, web}, replicas: 5, reason: "Covered",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{}, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
+			for _, name := range []string{"web", "other", "third"} {
+				parent := deployment(5, mayScale("alice", 5))
+				parent.SetName(name)
+				parent.SetUID(types.UID("uid-" + name))
+				w.cached[key("Deployment", name)] = parent
+			}
+			w.live = w.cached
+			before, after := replicaSet(3), replicaSet(max(tc.replicas, 3))
+			before.SetOwnerReferences(tc.before)
+			after.SetOwnerReferences(tc.after)
+			_, hook := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			resp := hook.Handle(t.Context(), asking(t, tc.user, tc.groups, before, after))
+			if resp.Allowed != (tc.denied == "") || !resp.Allowed && !strings.Contains(resp.Result.Message, tc.denied) {
+				t.Fatalf("allowed = %v, want it denied for %q: %+v", resp.Allowed, tc.denied, resp.Result)
+			}
+			if got := resp.AuditAnnotations[auditReason]; resp.Allowed && got != tc.reason {
+				t.Errorf("allowed for the reason %q, want %q", got, tc.reason)
+			}
+			for uid, rec := range w.records {
+				if len(rec.Status.Strays) > 0 {
+					t.Errorf("a stray of %s", uid)
+				}
+			}
+		})
+	}
+}
+
 // TestJoiningParent shows who gives a child of a Deployment a parent besides.
 func TestJoiningParent(t *testing.T) {
 	const namer = "system:serviceaccount:shop:app-controller"

@@ -54,11 +54,15 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 	}
 	before, hadBefore := ancestry.Ref(ctx, g.Objects, index, r.old)
 	ref, ok := ancestry.Ref(ctx, g.Objects, index, r.new)
-	// A parent that has to point back gives nothing before it does, and because of which the object is
-	// made it says by its marks.
-	if ok && hadBefore && before.SameParent(ref) {
+	// Whom the object named before adopts nothing, in whichever order it names its parents now.
+	if ok && slices.ContainsFunc(lineage.Parents(index, r.old), ref.SameParent) {
+		if hadBefore && !before.SameParent(ref) {
+			owner.noteBehind(before, lineage.Parents(index, r.new))
+		}
 		ref, ok = g.joining(ctx, r, index)
 	}
+	// A parent that has to point back gives nothing before it does, and because of which the object is
+	// made it says by its marks.
 	if !ok || ref.IsByName() || owner.state != decision.ParentFound && before.Mutual {
 		return *owner, nil
 	}
@@ -83,6 +87,15 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 		p.adopterSince, p.since = adopter.parentObject.GetCreationTimestamp(), r.old.GetCreationTimestamp()
 	}
 	return p, nil
+}
+
+// noteBehind notes where the parent is among those that the object names after an update, which puts another one
+// that it named before in front: causes go on from that one then, and who may initiate above it may above the object.
+func (p *parentFacts) noteBehind(ref lineage.Ref, after []lineage.Ref) {
+	at := slices.IndexFunc(after, ref.SameParent)
+	if at >= 0 && p.state == decision.ParentFound && !ref.IsByName() && string(ref.UID) == p.bounds.UID {
+		p.behind = &after[at]
+	}
 }
 
 // boundsKind reports whether the parent was found, and bounds children of a kind now.
@@ -126,11 +139,10 @@ func (g *Gatherer) gatherSurplus(ctx context.Context, r *request, f *facts) erro
 	return nil
 }
 
-// isParentOf reports whether the object names the parent of the request's child as its
+// isParentOf reports whether the object names the parent of the request's child as one of its
 // own.
 func (f *facts) isParentOf(obj *unstructured.Unstructured) bool {
-	ref, ok := lineage.Parent(f.index, obj)
-	return ok && ref.UID == f.parent.UID
+	return lineage.IsChildOf(f.index, obj, f.parent.UID)
 }
 
 // isActive reports whether the object counts as one of its parent's: it is not being
