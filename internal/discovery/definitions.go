@@ -110,6 +110,7 @@ func (r Reader) Storage(ctx context.Context, resource schema.GroupResource) (Sto
 			if stored.Defaults, err = defaultsOf(version.Schema.OpenAPIV3Schema); err != nil {
 				return Storage{}, fmt.Errorf("defaults of version %s in CustomResourceDefinition %s: %w", version.Name, resource, err)
 			}
+			stored.Fields = fieldsOf(definition, version.Schema.OpenAPIV3Schema)
 		}
 		return stored, nil
 	}

@@ -30,6 +30,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,6 +98,8 @@ type Storage struct {
 	Converted bool
 	// Defaults of that version; nil if it has none.
 	Defaults *Defaults
+	// Fields are those that it has; nil where it has any.
+	Fields *structuralschema.Structural
 }
 
 // Resource is a resource that is served.
@@ -122,6 +125,9 @@ type Resource struct {
 	Stored string
 	// Losing is about those of the other versions in which a write may lose fields; nil where there are none.
 	Losing *Losing
+	// Storing is what is stored of objects that are written in other versions than that in which they are; nil where
+	// that is all, or nothing tells.
+	Storing *Storing
 	// Categories are the groups of kinds that it says it belongs to, such as
 	// Crossplane's "composite", and the markers of its definition, sorted. The name of a
 	// category has no slash, and a marker has one.

@@ -26,6 +26,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,6 +53,7 @@ type cluster struct {
 	stored map[string]string
 	// defaults are those of that version, by resource.
 	defaults map[string]*discovery.Defaults
+	fields   map[string]*structuralschema.Structural
 	// markers of definitions, by resource.
 	markers map[string][]string
 	err     error
@@ -115,7 +117,7 @@ func (c *cluster) Scale(_ context.Context, resource schema.GroupVersionResource)
 }
 
 func (c *cluster) Storage(_ context.Context, resource schema.GroupResource) (discovery.Storage, error) {
-	return discovery.Storage{Version: c.stored[resource.Resource], Converted: c.converted, Defaults: c.defaults[resource.Resource]}, nil
+	return discovery.Storage{Version: c.stored[resource.Resource], Converted: c.converted, Defaults: c.defaults[resource.Resource], Fields: c.fields[resource.Resource]}, nil
 }
 
 func (c *cluster) Markers(_ context.Context, resource schema.GroupResource) ([]string, error) {
@@ -481,7 +483,11 @@ func TestReaderScale(t *testing.T) {
 			}
 		})
 	}
-	want := discovery.Storage{Version: "v2", Converted: true, Defaults: fieldDefaults("spec", fieldDefaults("size", &discovery.Defaults{Value: int64(3)}))}
+	want := discovery.Storage{Version: "v2", Fields: &structuralschema.Structural{Properties: map[string]structuralschema.Structural{
+		"spec": {Properties: map[string]structuralschema.Structural{
+			"color": {Generic: structuralschema.Generic{Type: "string"}}, "size": {Generic: structuralschema.Generic{Type: "integer"}},
+		}},
+	}}, Converted: true, Defaults: fieldDefaults("spec", fieldDefaults("size", &discovery.Defaults{Value: int64(3)}))}
 	got, err := reader.Storage(t.Context(), schema.GroupResource{Group: "example.com", Resource: "widgets"})
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("Storage(): %v (-want +got):\n%s", err, diff)

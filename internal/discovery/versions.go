@@ -138,7 +138,7 @@ func (r *Resolver) learnStored(ctx context.Context, resource *Resource) error {
 	if _, served := resource.Versions[stored.Version]; served {
 		resource.Stored = stored.Version
 	}
-	resource.Losing = losing(resource, stored)
+	resource.Losing, resource.Storing = losing(resource, stored), storing(stored)
 	return nil
 }
 

@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -227,6 +228,50 @@ var _ = Describe("A custom resource", func() {
 		Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kausality.io/approve":"*"}}}`)))).To(Succeed())
 		Consistently(ctx, kept).WithTimeout(quietMoment).Should(Succeed())
 	})
+
+	for _, in := range []struct{ version, mode string }{{"v1", "Refuse"}, {"v2", "Hold"}} {
+		It("is not changed by what is not stored of it, where policies name "+in.version, func(ctx SpecContext) {
+			group := shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+				first := &definition.Spec.Versions[0]
+				second := *first.DeepCopy()
+				second.Name, second.Storage = "v2", false
+				first.Schema, second.Schema = thingSchema("config"), thingSchema("config", "extra")
+				definition.Spec.Versions = append(definition.Spec.Versions, second)
+			})
+			ns := shared.newNamespaceFor(ctx, "unstored")
+			policies := strings.NewReplacer("NS", ns, "GROUP", group, "MODE", in.mode, "apiVersion: v1, kind: Thing", "apiVersion: "+in.version+", kind: Thing")
+			shared.apply(ctx, parsePolicies(policies.Replace(lossyPolicy))[0])
+			owner, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters")
+			controller := shared.as("system:serviceaccount:"+ns+":controller", "system:masters")
+			thing := builders.MakeThing(group, ns, "app")
+			thing.Object["spec"] = map[string]any{"config": "a"}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			Expect(reportObserved(ctx, controller, thing)).To(Succeed())
+			shared.over(ctx, thing)
+			newer := builders.MakeThing(group, ns, "app")
+			newer.SetAPIVersion(group + "/v2")
+			for _, who := range []*actor{stranger, owner} {
+				who.warned.take()
+				Expect(who.Patch(ctx, newer.DeepCopy(), merge(`{"spec":{"extra":"gold"}}`))).To(Succeed())
+				Expect(who.warned.take()).To(BeEmpty())
+				Expect(shared.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
+				Expect(thing.Object["spec"]).To(Equal(map[string]any{"config": "a"}))
+				Expect(thing.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationApproved))
+				Expect(ledgerOf(Default, thing, ledgerKey)).To(BeEmpty())
+			}
+			By("changing what is stored along with it")
+			err := stranger.Patch(ctx, newer.DeepCopy(), merge(`{"spec":{"extra":"gold","config":"rogue"}}`))
+			if in.mode == "Refuse" {
+				Expect(err).To(MatchError(SatisfyAll(ContainSubstring("spec.config"), Not(ContainSubstring("spec.extra")))))
+				return
+			}
+			Expect(err).NotTo(HaveOccurred())
+			Expect(stranger.warned.take()).To(SatisfyAll(ContainSubstring("the change of spec.config of Thing app is withheld"), Not(ContainSubstring("spec.extra"))))
+			Expect(owner.Patch(ctx, newer.DeepCopy(), merge(`{"metadata":{"annotations":{"kausality.io/approve":"spec.config"}}}`))).To(Succeed())
+			Expect(shared.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
+			Expect(thing.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationApproved))
+		}, SpecTimeout(specTimeout))
+	}
 })
 
 // thingSchema returns a schema of Things with texts in the spec and in the status.

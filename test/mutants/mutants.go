@@ -869,6 +869,11 @@ var mutants = []mutant{
 		ways:  []string{"naming the owner of a child in a version that nobody serves"},
 	},
 	{
+		name:  "what is not stored counts",
+		edits: []edit{{"internal/webhook/admission/storing.go", "if !dropped {", "if dropped || !dropped {"}},
+		unit:  []string{"./internal/webhook/admission", "-run=TestUnstoredFields$"},
+	},
+	{
 		name:  "whoever comes first adopts",
 		edits: []edit{{"internal/webhook/admission/strays.go", "slices.ContainsFunc(lineage.Parents(index, r.old), ref.SameParent)", "hadBefore && before.SameParent(ref)"}},
 		ways:  []string{"putting another owner of a child first"},

@@ -233,6 +233,9 @@ func (k *Kinds) GroupKindFor(resource schema.GroupVersionResource) (schema.Group
 // Losing implements admission.Kinds. Here objects are written in their own version only.
 func (*Kinds) Losing(schema.GroupVersionResource, string) *discovery.Losing { return nil }
 
+// Storing implements admission.Kinds, for the same reason.
+func (*Kinds) Storing(schema.GroupVersionResource, string) *discovery.Storing { return nil }
+
 // Schema implements admission.Kinds. Of Kubernetes' own kinds nothing is declared
 // here: what they have in common is known without.
 func (k *Kinds) Schema(gvk schema.GroupVersionKind) change.Schema {

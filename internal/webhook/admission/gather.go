@@ -147,6 +147,9 @@ type Kinds interface {
 	// Losing returns how objects of the resource lose fields that are written in a version, nil where
 	// nothing is lost.
 	Losing(resource schema.GroupVersionResource, requested string) *discovery.Losing
+	// Storing returns what is stored of objects of the resource that are written in a version, nil where that is
+	// all, or nothing tells.
+	Storing(resource schema.GroupVersionResource, requested string) *discovery.Storing
 	// Schema is what is declared about the fields of the kind, nil where nothing is
 	// known of it.
 	Schema(kind schema.GroupVersionKind) change.Schema

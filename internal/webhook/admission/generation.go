@@ -40,6 +40,8 @@ func (r *request) generation(policies []*policy.Policy, changes []change.Change)
 		return 1
 	case r.subresource == subresourceStatus:
 		return r.old.GetGeneration() // It changes nothing that counts one up, entries of a ledger included.
+	case r.countedAnyway && r.old.GetGeneration() > 0:
+		return r.old.GetGeneration() + 1
 	case r.uncounted:
 		return nextGeneration(r.old, policies, nil)
 	default:

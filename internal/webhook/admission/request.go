@@ -79,6 +79,8 @@ type request struct {
 	version string
 	// uncounted is true where the API server sees nothing but that, and counts up no generation.
 	uncounted bool
+	// countedAnyway is true where it counts one up by a change of which it stores nothing.
+	countedAnyway bool
 	// unread is why the object could not be read as it is.
 	unread error
 	// scale is what a scale sets.
@@ -149,6 +151,7 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 	if !r.complete() {
 		return nil, fmt.Errorf("%s of %s %s/%s lacks an object that such a request has", req.Operation, req.Kind.Kind, req.Namespace, req.Name)
 	}
+	sent, written := r.old, r.new
 	if otherVersion {
 		err = g.behindStatus(ctx, r, requestedVersion(req))
 	} else if requested := requestedVersion(req); requested != r.resource.Version {
@@ -156,6 +159,9 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 	}
 	if err != nil {
 		return nil, err
+	}
+	if r.subresource != subresourceScale {
+		g.leaveOutUnstored(r, requestedVersion(req), sent, written)
 	}
 	return r, nil
 }

@@ -110,6 +110,8 @@ type world struct {
 	// what that version has of one.
 	losing *discovery.Losing
 	lacks  func(obj *unstructured.Unstructured, version string) *unstructured.Unstructured
+	// storing is what is stored of objects that are written in another version than that in which they are.
+	storing *discovery.Storing
 	// behindRecords is set where the cache of records is.
 	behindRecords bool
 }
@@ -344,7 +346,10 @@ func (s store) Observe(o record.Outcome) { s.observed = append(s.observed, o) }
 func (w *world) Post(n eventrecorder.Notice) { w.notices = append(w.notices, n) }
 
 // served are the kinds of the tests.
-type served struct{ losing *discovery.Losing }
+type served struct {
+	losing  *discovery.Losing
+	storing *discovery.Storing
+}
 
 // Losing returns what the test says of all kinds.
 func (s served) Losing(resource schema.GroupVersionResource, requested string) *discovery.Losing {
@@ -352,6 +357,14 @@ func (s served) Losing(resource schema.GroupVersionResource, requested string) *
 		return nil
 	}
 	return s.losing
+}
+
+// Storing returns what the test says of all kinds.
+func (s served) Storing(_ schema.GroupVersionResource, requested string) *discovery.Storing {
+	if s.storing == nil || s.storing.Version == requested {
+		return nil
+	}
+	return s.storing
 }
 
 // resources of those kinds.
@@ -423,7 +436,7 @@ func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) 
 	active := &policy.Active{}
 	active.Set(policy.NewIndex(compiled))
 	g := &Gatherer{
-		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{w.losing}, Access: w, Gates: cloudGates{}, Holds: w,
+		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{w.losing, w.storing}, Access: w, Gates: cloudGates{}, Holds: w,
 		OperatorUser: operatorUser, Platform: decision.DefaultPlatform,
 	}
 	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}
