@@ -167,7 +167,7 @@ func movingChildren() []bypass {
 			l.controller.warned.take()
 			Expect(l.swap(ctx, l.controller)).To(Succeed())
 			Expect(l.controller.warned.take()).To(BeEmpty())
-			refuse(l.controller.try(ctx, l.child.DeepCopy(), data("a")), "Thing other")
+			refuse(l.controller.try(ctx, l.child.DeepCopy(), data("b")), "Thing other")
 			for _, parent := range l.parents {
 				Expect(l.owner.Patch(ctx, parent, merge(`{"spec":{"config":"b"}}`))).To(Succeed())
 			}
