@@ -2110,6 +2110,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestMisnamed", "./internal/cli/offline"},
 	},
 	{
+		name:  "why of all namespaces does not say which",
+		edits: []edit{{"internal/cli/why/render.go", "	return phrase.In(ref.Namespace)", `	return ""`}},
+		unit:  []string{"-run=TestWhyEverywhere", "./internal/cli/why"},
+	},
+	{
 		name:  "who does not wait is told that the time has passed",
 		edits: []edit{{"internal/cli/remove/ready.go", "if ctx.Err() != nil {", "if false {"}},
 		unit:  []string{"-run=TestWithoutInterceptionThatIsInterrupted", "./internal/cli/remove"},

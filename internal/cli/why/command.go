@@ -19,13 +19,16 @@ limitations under the License.
 package why
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/exit"
 	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -35,18 +38,22 @@ allowed it.
 
 With an object: refusals of changes of it and of its children, changes of it that are
 withheld, and what waits further below. Without: those of all objects in the
-namespace, the latest first.`
+namespace, or with -A in all namespaces, the latest first.`
 
 const example = `  # Why does this rollout not go on?
   kubectl kausality why deployment/web
 
   # What was refused lately?
-  kubectl kausality why -n shop`
+  kubectl kausality why -n shop
+
+  # What waits anywhere in the cluster?
+  kubectl kausality why -A`
 
 // Command makes the command.
 func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
 	out := output.NewFlags()
 	most := output.Limit(10)
+	var everywhere bool
 	cmd := &cobra.Command{
 		Use:               "why [KIND/NAME]",
 		Short:             "Tell why something was refused or waits, and what would allow it",
@@ -55,9 +62,15 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: cluster.Completion(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if everywhere && len(args) > 0 {
+				return exit.With(exit.Usage, errors.New("-A asks about all objects of all namespaces: leave out either the object or -A"))
+			}
 			c, err := cluster.Connect(flags, streams.ErrOut)
 			if err != nil {
 				return err
+			}
+			if everywhere {
+				c.Namespace = metav1.NamespaceAll
 			}
 			report, err := find(cmd.Context(), c, args)
 			if err != nil {
@@ -71,5 +84,6 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 	}
 	out.AddTo(cmd)
 	most.AddTo(cmd, "refusals")
+	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "Tell of all objects of all namespaces, and of cluster-scoped ones.")
 	return cmd
 }

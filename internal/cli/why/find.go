@@ -47,7 +47,8 @@ func find(ctx context.Context, c *cluster.Cluster, args []string) (*Report, erro
 	return findOf(ctx, c, &target)
 }
 
-// findOf reads all of that about the subject, or, where it is nil, about a namespace.
+// findOf reads all of that about the subject, or, where it is nil, about a namespace, or about all of them where
+// it is that.
 func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*Report, error) {
 	namespace := c.Namespace
 	if subject != nil {
@@ -64,9 +65,13 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	}
 	with := scene{Policies: policies, look: looking(ctx, c, policies, &seen)}
 	report := collect(near, with, subject)
-	report.Subject = fmt.Sprintf("namespace %s (there are %d)", namespace, len(records))
-	if subject != nil {
+	switch {
+	case subject != nil:
 		report.Subject = subject.String()
+	case namespace == metav1.NamespaceAll:
+		report.Subject, report.everywhere = fmt.Sprintf("all namespaces (there are %d)", len(records)), true
+	default:
+		report.Subject = fmt.Sprintf("namespace %s (there are %d)", namespace, len(records))
 	}
 	if seen.obj != nil {
 		report.show(seen.obj, records, with)
@@ -77,7 +82,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	if unread != nil {
 		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", unread))
 	}
-	if unread == nil && subject == nil {
+	if unread == nil && subject == nil && namespace != metav1.NamespaceAll {
 		report.Notes = append(report.Notes, far(ctx, c, policies)...)
 	}
 	if unread == nil && seen.obj != nil {
@@ -144,6 +149,9 @@ type seen struct {
 
 // look reads the object that was asked about, or the namespace.
 func look(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (seen, error) {
+	if subject == nil && c.Namespace == metav1.NamespaceAll {
+		return seen{}, nil
+	}
 	if subject == nil {
 		err := c.HasNamespace(ctx)
 		if err != nil && !apierrors.IsNotFound(err) {

@@ -61,6 +61,9 @@ func (r *Report) addGenerating(policies []v1alpha1.GeneratingPolicy, a about) {
 // is reports whether an object is what was asked about.
 func (a about) is(ref v1alpha1.GeneratingReference) bool {
 	ref.Request = ""
+	if a.target == nil && a.namespace == metav1.NamespaceAll {
+		return true
+	}
 	if a.target == nil {
 		return ref.Namespace == a.namespace || ref == (v1alpha1.GeneratingReference{Kind: "Namespace", Name: a.namespace})
 	}

@@ -35,13 +35,13 @@ const indent = "  "
 func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
 	for _, w := range r.Withheld {
-		out.WriteString(renderWithheld(w, t, now) + "\n")
+		out.WriteString(renderWithheld(w, r.place(w.Object), t, now) + "\n")
 	}
 	if r.Blocked != "" {
 		out.WriteString(renderBlocked(r.Blocked, t) + "\n")
 	}
 	for _, refusal := range r.Refusals {
-		out.WriteString(renderRefusal(refusal, t, wide, now) + "\n")
+		out.WriteString(renderRefusal(refusal, r.place(refusal.Parent), t, wide, now) + "\n")
 	}
 	if more := output.More(t, r.More); more != "" {
 		out.WriteString(more + "\n")
@@ -65,13 +65,21 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-func renderWithheld(w Withheld, t text.Terminal, now time.Time) string {
+// place says in which namespace an object is, where the report tells of several.
+func (r *Report) place(ref v1alpha1.TargetReference) string {
+	if !r.everywhere {
+		return ""
+	}
+	return phrase.In(ref.Namespace)
+}
+
+func renderWithheld(w Withheld, place string, t text.Terminal, now time.Time) string {
 	var out strings.Builder
 	since := ""
 	if w.Since != nil {
 		since = " " + phrase.Ago(w.Since.Time, now)
 	}
-	out.WriteString(t.Paint(text.Wait, "Withheld"+since) + "  " + t.Paint(text.Strong, phrase.Target(w.Object)) + "\n")
+	out.WriteString(t.Paint(text.Wait, "Withheld"+since) + "  " + t.Paint(text.Strong, phrase.Target(w.Object)) + place + "\n")
 	var facts text.Table
 	facts.Row("changed", strings.Join(w.Paths, ", "))
 	facts.Row("by", phrase.Author(w.User))
@@ -100,10 +108,10 @@ func renderBlocked(message string, t text.Terminal) string {
 	return t.Paint(text.Bad, "Blocked") + "\n" + facts.Render(t, indent)
 }
 
-func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string {
+func renderRefusal(r Refusal, place string, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
 	out.WriteString(t.Paint(text.Bad, "Refused "+phrase.Ago(r.Time.Time, now)) + indent +
-		t.Paint(text.Strong, changeText(r)) + state(r, t) + "\n")
+		t.Paint(text.Strong, changeText(r)) + place + state(r, t) + "\n")
 	var facts text.Table
 	facts.Row("asked by", r.User+repeated(r, now))
 	if r.Event == v1alpha1.EventRefused {

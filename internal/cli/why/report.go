@@ -43,6 +43,9 @@ type Report struct {
 	Generating []Generating `json:"generating,omitempty"`
 	// Notes say what could not be read, or is left out.
 	Notes []string `json:"notes,omitempty"`
+
+	// everywhere is true of what is told of all namespaces, so that each object is told with its own.
+	everywhere bool
 }
 
 // Below is an object below the subject that waits: its controllers were refused something, or a change
