@@ -147,6 +147,10 @@ func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Repor
 	if err != nil {
 		return nil, nil, err
 	}
+	before, err := stored(a.seen)
+	if err != nil {
+		return nil, nil, err
+	}
 	a.after = after
 	paths := make([]string, 0, len(a.planned))
 	for _, each := range a.planned {
@@ -156,7 +160,7 @@ func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Repor
 	return &Report{
 		Object:   record.TargetOf(a.seen),
 		Paths:    paths,
-		Added:    only(now, a.had),
+		Added:    only(now, append(before, a.had...)), // What was used up may be in the ledger for a moment still.
 		Removed:  only(a.had, now),
 		Warnings: a.said.Take(),
 	}, now, nil
