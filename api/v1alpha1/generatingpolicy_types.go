@@ -191,7 +191,8 @@ type GeneratingTriggers struct {
 
 // GeneratingObjects counts objects.
 type GeneratingObjects struct {
-	// made counts those that are there as the policy wants them, or were made once.
+	// made counts those that are there and that the policy made, also those of the following
+	// that are not as it wants them yet, and those that were made once.
 	// +optional
 	Made int32 `json:"made"`
 

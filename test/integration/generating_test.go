@@ -190,13 +190,60 @@ func expectGone(ctx context.Context, p *v1alpha1.GeneratingPolicy) {
 // kausality runs the plugin of kubectl, and returns what it prints.
 func kausality(ctx context.Context, namespace string, args ...string) string {
 	GinkgoHelper()
+	out, err := kausalityFails(ctx, namespace, args...)
+	Expect(err).NotTo(HaveOccurred())
+	return out
+}
+
+// kausalityFails is kausality for what may fail.
+func kausalityFails(ctx context.Context, namespace string, args ...string) (string, error) {
+	GinkgoHelper()
 	var out, errors strings.Builder
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errors}
 	args = append([]string{
 		"kubectl-kausality", "--kubeconfig=" + cluster.Kubeconfig(), "--cache-dir=" + GinkgoT().TempDir(), "--namespace=" + namespace,
 	}, args...)
-	Expect(cli.Run(ctx, streams, args)).To(Succeed(), errors.String())
-	return out.String()
+	err := cli.Run(ctx, streams, args)
+	if err != nil {
+		GinkgoWriter.Println(errors.String())
+	}
+	return out.String(), err
+}
+
+// refuseAsUncaused has the API server refuse ConfigMaps of a namespace for which an expression is false, in the
+// words in which AllowancePolicies are enforced, until allow is called, at the latest until the end of the spec.
+func refuseAsUncaused(ctx context.Context, namespace string, operation admissionregistrationv1.OperationType, expression string) (allow func(context.Context)) {
+	GinkgoHelper()
+	denying := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{operation},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+				}}},
+			},
+			Validations: []admissionregistrationv1.Validation{{
+				Expression: expression,
+				Message:    `admission webhook "verdict.kausality.io" denied the request: it is for others`,
+			}},
+		},
+	}
+	Expect(k8s.Create(ctx, denying)).To(Succeed())
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}
+	Expect(k8s.Create(ctx, binding)).To(Succeed())
+	allow = func(ctx context.Context) {
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, binding))).To(Succeed())
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, denying))).To(Succeed())
+	}
+	DeferCleanup(allow)
+	return allow
 }
 
 func patchConfigMap(ctx context.Context, namespace, name, patch string) {
@@ -516,6 +563,27 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Expect(takeover("--dry-run")).To(Equal("ConfigMap/made in namespace " + namespace + "   to be taken over, and changed by the policy\n"))
 		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("older"))
 
+		By("not promising what is refused")
+		// As AllowancePolicies that bound the object refuse the marks.
+		allow := refuseAsUncaused(ctx, namespace, admissionregistrationv1.Update,
+			"!has(object.metadata.annotations) || !('kausality.io/generated-from' in object.metadata.annotations)")
+		would := func(flag, says string) func(Gomega) {
+			return func(g Gomega) {
+				out, err := kausalityFails(ctx, namespace, "takeover", namespace, flag)
+				g.Expect(err).To(MatchError(says))
+				g.Expect(strings.Join(strings.Fields(out), " ")).To(ContainSubstring("Run this as that account by --as"))
+			}
+		}
+		Eventually(would("--dry-run", "1 of 1 objects cannot be taken over")).Should(Succeed())
+		Eventually(would("--yes", "1 of 1 objects were not taken over")).Should(Succeed())
+		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("older"))
+		allow(ctx)
+		Eventually(func() string {
+			out, _ := kausalityFails(ctx, namespace, "takeover", namespace, "--dry-run")
+			return out
+		}).
+			Should(HaveSuffix("   to be taken over, and changed by the policy\n"))
+
 		By("doing it")
 		Expect(takeover("--yes")).To(ContainSubstring("   taken over, and changed by the policy"))
 		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("source"))
@@ -590,6 +658,36 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonEnforced))
 		Expect(k8s.Delete(ctx, p)).To(Succeed())
 		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("gone"))
+	})
+
+	It("tries again what AllowancePolicies refuse, once one of them is another one", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		p := generating(namespace, true, false)
+		applyPolicy(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		apply(ctx, newConfigMap(namespace, "trigger", "trigger", triggerLabels))
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("trigger"))
+		bounds := &v1alpha1.AllowancePolicy{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: v1alpha1.AllowancePolicySpec{
+			For: v1alpha1.ParentKind{APIVersion: "v1", Kind: "ConfigMap"},
+		}}
+		apply(ctx, bounds)
+		allow := refuseAsUncaused(ctx, namespace, admissionregistrationv1.Update, "object.metadata.name != 'made' || object.data.key == 'trigger'")
+		other := func() error {
+			made := newConfigMap(namespace, "made", "other", nil)
+			return k8s.Patch(ctx, made, client.RawPatch(types.MergePatchType, []byte(`{"data":{"key":"other"}}`)), client.DryRunAll)
+		}
+		Eventually(other).Should(MatchError(ContainSubstring("it is for others")))
+		patchConfigMap(ctx, namespace, "trigger", `{"data":{"key":"other"}}`)
+		Eventually(generatingStatus(ctx, p.Name)).Should(And(
+			generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonForbidden), HaveField("Objects.Refused", BeEquivalentTo(1)),
+			HaveField("Objects.Made", BeEquivalentTo(1))))
+
+		By("changing a policy: nobody looks again for 20 seconds otherwise")
+		allow(ctx)
+		Eventually(other).Should(Succeed())
+		bounds.Spec.FailurePolicy = v1alpha1.FailurePolicyFail
+		Expect(k8s.Update(ctx, bounds)).To(Succeed())
+		Eventually(configMapIs(ctx, namespace, "made")).WithTimeout(10 * time.Second).Should(Equal("other"))
 	})
 
 	It("says what it waits for while it is being deleted, and goes on as soon as that changes", func(ctx SpecContext) {

@@ -274,6 +274,12 @@ func (b *book) madeFor(req request) []generate.ID {
 	return slices.Collect(maps.Keys(b.madeBy[req]))
 }
 
+// isMadeBy reports whether an object is there that a policy made. The caller has the lock.
+func (b *book) isMadeBy(e *entry, id generate.ID) bool {
+	marks := b.marked[id]
+	return marks != nil && marks.Policy.Name == e.Name
+}
+
 // kind returns the version of a kind in which an object is watched.
 func (b *book) kind(id generate.ID) (schema.GroupVersionKind, bool) {
 	b.mu.Lock()
@@ -551,6 +557,16 @@ func (b *book) uncausedOf(e *entry) []request {
 				break
 			}
 		}
+	}
+	return out
+}
+
+// allUncaused returns the triggers of all policies with an object that AllowancePolicies do not let be
+// written.
+func (b *book) allUncaused() []request {
+	var out []request
+	for _, e := range b.all() {
+		out = append(out, b.uncausedOf(e)...)
 	}
 	return out
 }

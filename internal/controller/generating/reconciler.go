@@ -202,7 +202,22 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		policies.Watch(r.policyQueue.source()),
 		policies.Watch(source.Kind(mgr.GetCache(), client.Object(&v1alpha1.GeneratingPolicy{}), &handler.EnqueueRequestForObject{},
 			predicate.Or[client.Object](updates.OfSpec(), predicate.AnnotationChangedPredicate{}))),
+		triggers.Watch(source.TypedKind(mgr.GetCache(), client.Object(&v1alpha1.AllowancePolicy{}),
+			handler.TypedEnqueueRequestsFromMapFunc(r.allowanceChanged), updates.OfSpec())),
 	)
+}
+
+// afterAllowance is when to try again what AllowancePolicies refuse after one of them has changed, come or
+// gone: whoever answers hears of that by a watch of its own.
+const afterAllowance = 2 * time.Second
+
+// allowanceChanged has the triggers looked at again for which AllowancePolicies refuse something: one of
+// them is another one now, and may let it through.
+func (r *Reconciler) allowanceChanged(context.Context, client.Object) []request {
+	for _, req := range r.book.allUncaused() {
+		r.triggerQueue.put(req, afterAllowance)
+	}
+	return nil
 }
 
 // look has triggers looked at.

@@ -42,13 +42,46 @@ type summary struct {
 	triggers v1alpha1.GeneratingTriggers
 	objects  v1alpha1.GeneratingObjects
 	failures []v1alpha1.GeneratingFailure
+	// asWanted counts the objects that are as the policy wants them.
+	asWanted int32
+	// causes has, by state, why objects are so; evaluating why triggers fail.
+	causes     map[state]*cause
+	evaluating cause
+}
+
+// cause is the first message of several failures, and how many have that one.
+type cause struct {
+	message string
+	of      int32
+}
+
+// add counts a failure.
+func (c *cause) add(failure *v1alpha1.GeneratingFailure) {
+	if c.of == 0 {
+		c.message = failure.Message
+	}
+	if c.message == failure.Message {
+		c.of++
+	}
+}
+
+// told ends a sentence about so many of which this is the cause, or the cause of some.
+func (c *cause) told(all int32) string {
+	switch {
+	case c == nil || c.of == 0:
+		return "."
+	case c.of < all:
+		return fmt.Sprintf("; %d of them: %s", c.of, c.message)
+	default:
+		return ": " + c.message
+	}
 }
 
 // summaryOf counts what has become of the triggers of a policy.
 func (b *book) summaryOf(e *entry) summary {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := summary{}
+	out := summary{causes: map[state]*cause{}}
 	out.triggers.Pending = count(len(e.pending))
 	var failing []generate.ID
 	for trigger, known := range e.triggers {
@@ -64,13 +97,17 @@ func (b *book) summaryOf(e *entry) summary {
 	slices.SortFunc(failing, generate.ID.Compare)
 	for _, trigger := range failing {
 		out.failures = append(out.failures, *e.triggers[trigger].failure)
+		out.evaluating.add(e.triggers[trigger].failure)
 	}
 	var lacking []generate.ID
 	objects := e.objects()
 	for id, object := range objects {
+		if object.state == made || b.isMadeBy(e, id) {
+			out.objects.Made++
+		}
 		switch object.state {
 		case made:
-			out.objects.Made++
+			out.asWanted++
 		case waiting:
 			out.objects.Waiting++
 		case refused:
@@ -87,6 +124,11 @@ func (b *book) summaryOf(e *entry) summary {
 	slices.SortFunc(lacking, generate.ID.Compare)
 	for _, id := range lacking {
 		out.failures = append(out.failures, *objects[id].failure)
+		is := objects[id].state
+		if out.causes[is] == nil {
+			out.causes[is] = &cause{}
+		}
+		out.causes[is].add(objects[id].failure)
 	}
 	out.failures = out.failures[:min(len(out.failures), maxFailures)]
 	return out
@@ -146,7 +188,7 @@ func (r *Reconciler) report(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
 	})
 	for state, n := range map[state]int32{
-		made: s.objects.Made, waiting: s.objects.Waiting, refused: s.objects.Refused, conflicting: s.objects.Conflicting, failed: s.objects.Failed,
+		made: s.asWanted, waiting: s.objects.Waiting, refused: s.objects.Refused, conflicting: s.objects.Conflicting, failed: s.objects.Failed,
 	} {
 		objectStates.WithLabelValues(p.Name, string(state)).Set(float64(n))
 	}
@@ -166,21 +208,22 @@ func (r *Reconciler) isUnderway(p *v1alpha1.GeneratingPolicy, e *entry, s *summa
 
 // standing says whether there is all that the policy wants.
 func (s *summary) standing() (reason, message string) {
-	first := ""
-	if len(s.failures) > 0 {
-		first = ": " + s.failures[0].Message
-	}
 	switch {
 	case s.triggers.Pending > 0:
 		return v1alpha1.ReasonPending, fmt.Sprintf("%d triggers are still to be looked at.", s.triggers.Pending)
 	case s.objects.Refused > 0:
-		return v1alpha1.ReasonForbidden, eventrecorder.Shortened(fmt.Sprintf("%d objects are refused%s", s.objects.Refused, first))
+		return v1alpha1.ReasonForbidden, eventrecorder.Shortened(fmt.Sprintf("%d objects are refused%s", s.objects.Refused, s.causes[refused].told(s.objects.Refused)))
 	case s.objects.Conflicting > 0:
-		return v1alpha1.ReasonConflicted, eventrecorder.Shortened(fmt.Sprintf("%d objects are somebody else's%s", s.objects.Conflicting, first))
+		return v1alpha1.ReasonConflicted, eventrecorder.Shortened(fmt.Sprintf("%d objects are somebody else's%s", s.objects.Conflicting, s.causes[conflicting].told(s.objects.Conflicting)))
 	case s.triggers.Failed > 0 || s.objects.Failed > 0:
-		return v1alpha1.ReasonGeneratingFailed, eventrecorder.Shortened(fmt.Sprintf("%d triggers and %d objects fail%s", s.triggers.Failed, s.objects.Failed, first))
+		why := &s.evaluating
+		if why.of == 0 {
+			why = s.causes[failed]
+		}
+		return v1alpha1.ReasonGeneratingFailed, eventrecorder.Shortened(fmt.Sprintf("%d triggers and %d objects fail%s",
+			s.triggers.Failed, s.objects.Failed, why.told(s.triggers.Failed+s.objects.Failed)))
 	case s.objects.Waiting > 0:
-		return v1alpha1.ReasonWaiting, eventrecorder.Shortened(fmt.Sprintf("%d objects wait for something%s", s.objects.Waiting, first))
+		return v1alpha1.ReasonWaiting, eventrecorder.Shortened(fmt.Sprintf("%d objects wait for something%s", s.objects.Waiting, s.causes[waiting].told(s.objects.Waiting)))
 	default:
 		return v1alpha1.ReasonEnforced, fmt.Sprintf("There is all that it wants: %d objects for %d triggers.", s.objects.Made, s.triggers.Matching)
 	}
