@@ -32,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 )
 
 // Where the operator lives in a cluster (D1).
@@ -150,7 +151,9 @@ var policies = schema.GroupVersionResource{Group: "kausality.io", Version: "v1al
 // the certificate that it has to trust comes from the operator, and the API server
 // hears of it some time after the operator does. What is asked changes nothing.
 func (cp *ControlPlane) untilAsked(ctx context.Context) error {
-	client, err := dynamic.NewForConfig(cp.admin)
+	cfg := cp.AdminConfig()
+	cfg.WarningHandler = rest.NoWarnings{} // What is said of the question is about no policy that there is.
+	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		return err
 	}
