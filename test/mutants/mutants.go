@@ -117,6 +117,38 @@ var mutants = []mutant{
 	without("evictions are not judged", `{name: "eviction", operation: create, podsOnly: true},`, ``,
 		"evicting a Pod that no policy lets anybody delete"),
 	{
+		name: "kro: what an admin sets is merged with what is derived",
+		edits: []edit{{"config/crd/bases/kausality.io_allowancepolicies.yaml",
+			"                x-kubernetes-list-type: atomic\n                x-kubernetes-validations:\n                - message: 'Deny and Warn",
+			"                x-kubernetes-list-type: set\n                x-kubernetes-validations:\n                - message: 'Deny and Warn"}},
+		unit: []string{"./test/integration", "-ginkgo.focus=" + "keeps what somebody sets to happen"},
+	},
+	{
+		name:  "kro: what others add is taken for derived",
+		edits: []edit{{"internal/controller/kro/controller.go", "len(added) > 0 {", "len(added) < 0 {"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "says what others add to it"},
+	},
+	{
+		name:  "takeover: a dry run promises what is refused",
+		edits: []edit{{"internal/cli/takeover/takeover.go", "err := mark(ctx, c, step, client.DryRunAll); err != nil {", "err := mark(ctx, c, step, client.DryRunAll); err != nil && false {"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "takes over what another generator made"},
+	},
+	{
+		name:  "generating: a number stands with the cause of one",
+		edits: []edit{{"internal/controller/generating/status.go", "case c.of < all:", "case false:"}},
+		unit:  []string{"-run=TestStanding", "./internal/controller/generating"},
+	},
+	{
+		name:  "generating: what is there counts as made only where it is as it should be",
+		edits: []edit{{"internal/controller/generating/status.go", "object.state == made || b.isMadeBy(e, id)", "object.state == made"}},
+		unit:  []string{"-run=TestStanding", "./internal/controller/generating"},
+	},
+	{
+		name:  "generating: an AllowancePolicy that changes is no reason to try again",
+		edits: []edit{{"internal/controller/generating/reconciler.go", "range r.book.allUncaused() {", "range r.book.allUncaused()[:0] {"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "tries again what AllowancePolicies refuse, once"},
+	},
+	{
 		name:  "generating: what somebody made is overwritten",
 		edits: []edit{{"internal/controller/generating/writer.go", "\tobject.SetResourceVersion(neverWritten)\n", ""}},
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "leaves alone what it did not make"},
