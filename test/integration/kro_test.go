@@ -25,6 +25,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -70,8 +71,12 @@ func deriving(ctx context.Context) (graph *unstructured.Unstructured) {
 	})
 	_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{graphs()}})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() error {
-		return envtest.UninstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{graphs()}})
+	DeferCleanup(func(ctx context.Context) {
+		Expect(envtest.UninstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{graphs()}})).To(Succeed())
+		// What is still ending is not installed anew.
+		Eventually(ctx, func() bool {
+			return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKey{Name: graphs().Name}, &apiextensionsv1.CustomResourceDefinition{}))
+		}).Should(BeTrue())
 	})
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
@@ -208,6 +213,22 @@ var _ = Describe("The policy of a graph", func() {
 		})
 		listType(ctx, "atomic")
 		follows(ctx, graph, "web:fixed", without, v1alpha1.ActionWarn)
+	}, SpecTimeout(time.Minute))
+
+	It("stays strict where its actions were merged, until somebody sets them once they are no set any more", func(ctx SpecContext) {
+		listType(ctx, "set")
+		DeferCleanup(listType, "atomic")
+		graph := deriving(ctx)
+		p := policy(ctx, func(g Gomega, p *v1alpha1.AllowancePolicy) {
+			derived(g, p, metav1.ConditionTrue, v1alpha1.ReasonDerived, "")
+		})
+		merge(ctx, p, `{"spec":{"validationActions":["Audit"]}}`)
+		merged := []v1alpha1.ValidationAction{v1alpha1.ActionAudit, v1alpha1.ActionDeny}
+		policy(ctx, func(g Gomega, p *v1alpha1.AllowancePolicy) { g.Expect(p.Spec.ValidationActions).To(Equal(merged)) })
+		listType(ctx, "atomic")
+		p = follows(ctx, graph, "web:fixed", without, merged...)
+		merge(ctx, p, `{"spec":{"validationActions":["Audit"]}}`)
+		follows(ctx, graph, "${schema.spec.image}", all, v1alpha1.ActionAudit)
 	}, SpecTimeout(time.Minute))
 
 	It("says what others add to it that is not derived, and has it taken out", func(ctx SpecContext) {
