@@ -37,7 +37,8 @@ import (
 )
 
 // storyPolicies have rules that allow the same, some of it, and different things, one with a
-// condition, and two groups of initiators, of whom one may change only part of the object.
+// condition, and two groups of initiators, of whom one may change only part of the object. The last
+// only warns, about all of the spec.
 var storyPolicies = []string{deploymentPolicy + `  - trigger: spec.template
     policies:
     - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
@@ -69,13 +70,22 @@ spec:
     - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
       relation: ControllerChild
       mutations: [{jsonPath: metadata.labels}]
+`, `
+metadata: {name: trial}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Warn]
+  subjects: [{kind: User, name: bea, mayInitiate: true}]
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]
 `}
 
 // storyFields are what the people of a story change, and what they approve.
 var storyFields = []string{"spec.replicas", "spec.template.image", "spec.template.env", "spec.paused", "spec.note", "metadata.labels.team", "spec.untouched"}
 
-// storyPeople may initiate everything, the notes, and nothing.
-var storyPeople = map[string][]string{"alice": platformTeam, "bob": nil, "mallory": nil}
+// storyPeople may initiate everything, what only the policy that warns is about, the notes, and nothing.
+var storyPeople = map[string][]string{"alice": platformTeam, "bea": nil, "bob": nil, "mallory": nil}
 
 // story is an object over which requests come, with its record.
 type story struct {
@@ -369,7 +379,7 @@ func (s *story) judge(rt *rapid.T, user string, after *unstructured.Unstructured
 			s.hers[field] = is
 		}
 		hers, known := s.hers[field]
-		if known && hers != is && after.GetAnnotations()[v1alpha1.AnnotationApprove] != "" {
+		if user == "alice" && known && hers != is && after.GetAnnotations()[v1alpha1.AnnotationApprove] != "" {
 			delete(s.hers, field) // It may be approved.
 			continue
 		}
