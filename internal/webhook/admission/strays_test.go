@@ -339,18 +339,23 @@ func TestStrayIsKnownBeforeTheCacheHasIt(t *testing.T) {
 
 // Who approves of all of a stray approves of its owners, too, and of nothing where that is less than all.
 func TestApprovingAllOfStray(t *testing.T) {
+	// What only warns beside a policy that denies lets nobody approve.
+	lenient := strings.NewReplacer("[Deny]", "[Warn]", "{name: deployment}", "{name: lenient}", "kind: Group, name: platform-team", "kind: User, name: bea").
+		Replace(deploymentPolicy)
+	lenientOfItself := strings.NewReplacer("[Deny]", "[Warn]", "{name: replicaset}", "{name: lenient-of-itself}").
+		Replace(replicaSetPolicy) + "  subjects: [{kind: User, name: bob, mayInitiate: true}]\n"
 	for text, want := range map[string]bool{
 		"*": true, "metadata.ownerReferences": true, "spec.replicas,*": true,
 		"spec": false, "metadata.labels": false, "": false,
 	} {
 		t.Run(text, func(t *testing.T) {
 			w := strayWorld()
-			mutator, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			mutator, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy, lenient, lenientOfItself)
 			if resp := validator.Handle(t.Context(), asking(t, deployer, nil, free(), replicaSet(3))); !resp.Allowed {
 				t.Fatal(resp.Result)
 			}
 			after := annotate(replicaSet(3), "replicaset.kausality.io/approve", text)
-			for user, groups := range map[string][]string{"mallory": nil, "alice": platformTeam} {
+			for user, groups := range map[string][]string{"mallory": nil, "bea": nil, "bob": nil, "alice": platformTeam} {
 				tried := asking(t, user, groups, replicaSet(3), after)
 				tried.DryRun = new(user == "alice")
 				mutator.Handle(t.Context(), tried)
