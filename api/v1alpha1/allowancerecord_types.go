@@ -48,6 +48,12 @@ type AllowanceRecordSpec struct {
 	// counts, as nobody knows which of them are used up.
 	// +optional
 	LedgerKnown bool `json:"ledgerKnown,omitempty"`
+
+	// creationJudged is true where the record was made by the request that created the target:
+	// Kausality was asked about it. Where it is not, the leader looks whether the target was
+	// created while nobody was asked.
+	// +optional
+	CreationJudged bool `json:"creationJudged,omitempty"`
 }
 
 // TargetReference names one object for good.

@@ -264,8 +264,26 @@ func phaseOf(rec *v1alpha1.AllowanceRecord) v1alpha1.Phase {
 // record none of the allowances counts. void are the entries that the ledger had before,
 // which did not count for want of one. parent is the uid of the object's parent, empty where
 // it has none.
+//
+// By such a record nobody has looked at the object: the leader has to decide still whether it
+// was created while nobody was asked.
 func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, void ledger.Ledger) error {
-	read := s.own
+	return s.keep(ctx, newRecord(ref, parent, s.operatorNamespace), void)
+}
+
+// KeepCreation makes sure that an object that is being created has a record that says so, and
+// knows its ledger. Admission calls it before it answers, and never on a dry run: what the
+// ledger tells of the creation goes when that is over, and a leader that has not seen the object
+// before would take it for one that was created while nobody was asked.
+func (s *Store) KeepCreation(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID) error {
+	rec := newRecord(ref, parent, s.operatorNamespace)
+	rec.Spec.CreationJudged = true
+	return s.keep(ctx, rec, nil)
+}
+
+// keep makes sure that the target of a record has one that knows its ledger, by default that one.
+func (s *Store) keep(ctx context.Context, made *v1alpha1.AllowanceRecord, void ledger.Ledger) error {
+	ref, read := made.Spec.TargetRef, s.own
 	return s.inTurn(ctx, ref, func() error {
 		rec, err := read(ctx, ref)
 		read = s.stored
@@ -273,7 +291,7 @@ func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, pa
 			return err
 		}
 		if rec == nil {
-			rec = newRecord(ref, parent, s.operatorNamespace)
+			rec = made.DeepCopy()
 			rec.Spec.LedgerKnown = len(void) == 0 && s.lostSince(ctx, ref, nil) == nil
 			rec, err = s.add(ctx, rec)
 			if rec == nil || err != nil {
@@ -285,6 +303,9 @@ func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, pa
 			}
 		}
 		if !s.restore(ctx, rec) {
+			if len(void) == 0 {
+				return s.tellKnown(ctx, rec)
+			}
 			rec.Status.Phase = v1alpha1.PhaseSteady
 			rec.Status.Consumed = UsedUp(rec.Status.Consumed, void)
 		}
@@ -294,6 +315,19 @@ func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, pa
 		s.made.put(client.ObjectKeyFromObject(rec), rec)
 		return nil
 	})
+}
+
+// tellKnown has a record that was made of something else, such as a denial, know the ledger of its
+// target from its first allowances on.
+func (s *Store) tellKnown(ctx context.Context, rec *v1alpha1.AllowanceRecord) error {
+	known := rec.DeepCopy()
+	known.Spec.LedgerKnown = true
+	if err := s.client.Patch(ctx, known, client.MergeFromWithOptions(rec, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+	}
+	recordWrites.WithLabelValues(writeSpec).Inc()
+	s.made.put(client.ObjectKeyFromObject(known), known)
+	return nil
 }
 
 // UsedUp adds the entries of a ledger to what is used up.

@@ -222,6 +222,25 @@ func TestRestoreKeepsWhatCameSince(t *testing.T) {
 	}
 }
 
+// A record that is made as its target is created says so, and is not made twice.
+func TestKeepCreation(t *testing.T) {
+	ref := TargetOf(holder(0))
+	s := storing(t)
+	for range 2 {
+		if err := s.KeepCreation(t.Context(), ref, "above"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, err := s.stored(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := v1alpha1.AllowanceRecordSpec{TargetRef: ref, LedgerKnown: true, CreationJudged: true}
+	if diff := cmp.Diff(want, rec.Spec); diff != "" || ParentOf(rec) != "above" || rec.Status.Phase != "" {
+		t.Errorf("(-want +got):\n%s\nparent %q, phase %q", diff, ParentOf(rec), rec.Status.Phase)
+	}
+}
+
 func TestKeepLedger(t *testing.T) {
 	void := ledger.Ledger{ledger.NewEntry(allowance("spec.a", "alice", 3))}
 	ref := TargetOf(holder(0))
@@ -232,10 +251,11 @@ func TestKeepLedger(t *testing.T) {
 		wantPhase    v1alpha1.Phase
 		wantKnown    bool
 	}{
-		"there is none":                 {wantKnown: true},
-		"there is none, and old ones":   {void: void, wantConsumed: 1, wantPhase: v1alpha1.PhaseSteady},
-		"there is one of a denial":      {before: []client.Object{recordNamed(v1alpha1.AllowanceRecordStatus{Denials: 1})}, void: void, wantConsumed: 1, wantPhase: v1alpha1.PhaseSteady},
-		"there is one that knows of it": {before: []client.Object{recordNamed(v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseInitializing})}, void: void, wantPhase: v1alpha1.PhaseInitializing},
+		"there is none":                             {wantKnown: true},
+		"there is none, and old ones":               {void: void, wantConsumed: 1, wantPhase: v1alpha1.PhaseSteady},
+		"there is one of a denial":                  {before: []client.Object{recordNamed(v1alpha1.AllowanceRecordStatus{Denials: 1})}, void: void, wantConsumed: 1, wantPhase: v1alpha1.PhaseSteady},
+		"there is one of a denial, and no old ones": {before: []client.Object{recordNamed(v1alpha1.AllowanceRecordStatus{Denials: 1})}, wantKnown: true},
+		"there is one that knows of it":             {before: []client.Object{recordNamed(v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseInitializing})}, void: void, wantPhase: v1alpha1.PhaseInitializing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := storing(t, tc.before...)

@@ -27,6 +27,7 @@ const (
 	writeCreate = "Create"
 	writeStatus = "Status"
 	writeLabels = "Labels"
+	writeSpec   = "Spec"
 )
 
 var (

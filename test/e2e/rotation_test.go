@@ -63,26 +63,23 @@ const (
 // The certificate that the API server trusts, and the key that it shows, change while it
 // asks. Each request is counted: one that nobody judged passes under Ignore, and one that
 // somebody could not be asked about fails.
-var _ = Describe("Two replicas under load", Ordered, func() {
+var _ = Describe("Two replicas", Ordered, func() {
 	var (
-		c    *cluster
-		svc  *service
-		load *load
+		c   *cluster
+		cp  *controlplane.ControlPlane
+		svc *service
 	)
 	BeforeAll(func(ctx SpecContext) {
-		cp := startControlPlane(ctx, controlplane.Options{})
+		cp = startControlPlane(ctx, controlplane.Options{})
 		quick := []string{"--webhook-key-lifetime=8s"}
 		svc = startReplicas(ctx, cp, (*service).byConnection, controlplane.OperatorOptions{ExtraFlags: quick}, controlplane.OperatorOptions{ExtraFlags: quick})
 		c = connect(cp)
 		c.applySamplePolicies(ctx)
 	}, NodeTimeout(startTimeout))
-	BeforeEach(func(ctx SpecContext) {
-		load = c.startLoad(ctx)
-	})
 
-	DescribeTable("no request is refused or passes unjudged when another authority is made",
+	DescribeTable("under load, no request is refused or passes unjudged when another authority is made",
 		func(ctx SpecContext, change func(*corev1.Secret)) {
-			probe := c.startProbing(svc)
+			load, probe := c.startLoad(ctx), c.startProbing(svc)
 			key := client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: "kausality-webhook-server-cert"}
 			secret := &corev1.Secret{}
 			Expect(c.Get(ctx, key, secret)).To(Succeed())
@@ -111,8 +108,8 @@ var _ = Describe("Two replicas under load", Ordered, func() {
 		Entry("as the key of the last one is lost", func(s *corev1.Secret) { delete(s.Data, "ca.key") }, SpecTimeout(2*specTimeout)),
 	)
 
-	It("no request is refused or passes unjudged when the key in the path is renewed", func(ctx SpecContext) {
-		keys := map[string]bool{}
+	It("under load, no request is refused or passes unjudged when the key in the path is renewed", func(ctx SpecContext) {
+		load, keys := c.startLoad(ctx), map[string]bool{}
 		Eventually(ctx, func(g Gomega) {
 			secret := &corev1.Secret{}
 			g.Expect(c.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: pathkey.SecretName}, secret)).To(Succeed())
@@ -121,6 +118,14 @@ var _ = Describe("Two replicas under load", Ordered, func() {
 		}).Should(Succeed())
 		load.end(ctx)
 	}, SpecTimeout(specTimeout))
+
+	It("leave bounded what one of them has judged while none led", func(ctx SpecContext) {
+		c.succeeds(ctx, svc)
+	}, SpecTimeout(2*specTimeout))
+
+	It("adopt what was made while neither answered, and withhold what was changed, whatever one of them answers before it leads", func(ctx SpecContext) {
+		c.comeBack(ctx, svc)
+	}, SpecTimeout(2*specTimeout))
 })
 
 // load is requests that the operator has to refuse, and some about its own kind that it has

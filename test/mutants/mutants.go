@@ -996,6 +996,26 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},
 	},
 	{
+		name:  "what another replica has judged is adopted by the one that leads next",
+		edits: []edit{{"internal/controller/holder/signoflife.go", "case rec.Spec.CreationJudged:", "case rec == nil:"}},
+		unit:  []string{"-run=TestIsUnjudged", "./internal/controller/holder"},
+	},
+	{
+		name:  "what was created unseen is denied for ever once something was denied",
+		edits: []edit{{"internal/controller/holder/signoflife.go", "return !v.holdsAllowances()", "return rec == nil && !v.holdsAllowances()"}},
+		unit:  []string{"-run=TestIsUnjudged", "./internal/controller/holder"},
+	},
+	{
+		name:  "no record tells of a creation whose ledger another webhook drops",
+		edits: []edit{{"internal/webhook/admission/ledgers.go", "!holdsAllowances(has) && len(f.OwnPolicies) == 0", "!holdsAllowances(has)"}},
+		unit:  []string{"-run=TestCreationIsRecorded", "./internal/webhook/admission"},
+	},
+	{
+		name:  "an allowance after a denial counts as a look of the leader",
+		edits: []edit{{"internal/record/lost.go", "if len(void) == 0 {", "if len(void) < 0 {"}},
+		unit:  []string{"-run=TestKeepLedger", "./internal/record"},
+	},
+	{
 		name:  "what was long before a policy is adopted when it has come",
 		edits: []edit{{"internal/controller/policy/arrival.go", " || changed.Before(to.wantedAt)", ""}},
 		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},

@@ -232,6 +232,11 @@ func (r *records) KeepLedger(context.Context, v1alpha1.TargetReference, types.UI
 	return nil
 }
 
+// KeepCreation implements admission.Records.
+func (r *records) KeepCreation(context.Context, v1alpha1.TargetReference, types.UID) error {
+	return nil
+}
+
 // AddPending implements admission.Records.
 func (r *records) AddPending(_ context.Context, _ v1alpha1.TargetReference, p v1alpha1.PendingGrant) error {
 	r.pending = append(r.pending, p)

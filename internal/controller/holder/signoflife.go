@@ -73,11 +73,13 @@ type SignOfLifeConfig struct {
 }
 
 // SignOfLife keeps the time at which the operator was last alive, and decides by
-// it, once for each holder, whether the holder was created while nobody watched:
+// it, once for each holder, whether the holder was created while nobody was asked:
 // it is then adopting (D20). Everything else that has no creation entries is
 // steady, whatever has become of its record.
 //
-// The leader runs it; a new leader goes on from the sign of the last one.
+// The leader runs it; a new leader goes on from the sign of the last one. That there was no leader
+// proves nothing: other replicas may have answered all the time. So the sign only tells which
+// holders are to be decided about; that somebody was asked shows in what was left by that.
 type SignOfLife struct {
 	SignOfLifeConfig
 
@@ -323,8 +325,8 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	}
 	// The last sign of life may be some seconds older than the last look: what is remembered
 	// has been seen.
-	if v.isUnrecorded(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
-		logf.FromContext(ctx).Info("Adopting an object that was created while nobody watched",
+	if v.isUnjudged(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
+		logf.FromContext(ctx).Info("Adopting an object that was created while nobody was asked",
 			"kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name)
 		// The Holder controller, who asks, labels the record with the parent.
 		if err := s.Records.SetAdopting(ctx, record.TargetOf(v.obj), nil); err != nil {
@@ -337,18 +339,23 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	return nil
 }
 
-// isUnrecorded reports whether nobody has looked at a holder yet: it has no record, or one that
-// came with its first allowances. One that has allowances and no record has lost it.
-func (v view) isUnrecorded(rec *v1alpha1.AllowanceRecord) bool {
-	if rec == nil {
+// isUnjudged reports whether its record says neither that somebody was asked about the creation of
+// a holder, nor that a leader has looked at it since. One that came with the first allowances of an
+// update, with a scale or with a denial does not: a replica answers before it leads. One that has
+// allowances and no record that knows them has lost it.
+func (v view) isUnjudged(rec *v1alpha1.AllowanceRecord) bool {
+	switch {
+	case !record.KnowsLedger(rec):
 		return !v.holdsAllowances()
+	case rec.Spec.CreationJudged:
+		return false
 	}
-	return rec.Spec.LedgerKnown && rec.Status.Phase == ""
+	return rec.Status.Phase == ""
 }
 
-// createdUnwatched reports whether a holder without a record was created after the
-// last sign of life without an admission that traced it: its ledger would have
-// creation entries, or say that the creation is withheld.
+// createdUnwatched reports whether a holder was created after the last sign of life without an
+// admission that traced it, as far as the holder itself tells: its ledger would have creation
+// entries until it settles, or say that something is withheld.
 func (v view) createdUnwatched(since *time.Time) bool {
 	if len(v.policies) == 0 || v.progress.Settled || v.obj.GetDeletionTimestamp() != nil {
 		return false

@@ -62,27 +62,33 @@ func TestCreatedUnwatched(t *testing.T) {
 	}
 }
 
-func TestIsUnrecorded(t *testing.T) {
-	rec := func(known bool, phase v1alpha1.Phase) *v1alpha1.AllowanceRecord {
+func TestIsUnjudged(t *testing.T) {
+	rec := func(known, created bool, phase v1alpha1.Phase) *v1alpha1.AllowanceRecord {
 		return &v1alpha1.AllowanceRecord{
-			Spec: v1alpha1.AllowanceRecordSpec{LedgerKnown: known}, Status: v1alpha1.AllowanceRecordStatus{Phase: phase},
+			Spec: v1alpha1.AllowanceRecordSpec{LedgerKnown: known, CreationJudged: created}, Status: v1alpha1.AllowanceRecordStatus{Phase: phase},
 		}
 	}
-	bare, granted := makeHolder(), makeHolder().holding(grantOf("spec.replicas", 5))
+	bare, granted, created := makeHolder(), makeHolder().holding(grantOf("spec.replicas", 5)), makeHolder().holding(creationGrant())
 	for name, tc := range map[string]struct {
 		holder testHolder
 		rec    *v1alpha1.AllowanceRecord
 		want   bool
 	}{
-		"no record":                         {holder: bare, want: true},
-		"allowances, and no record":         {holder: granted},
-		"a record that came with the first": {holder: granted, rec: rec(true, ""), want: true},
-		"a record that was looked at":       {holder: granted, rec: rec(true, v1alpha1.PhaseSteady)},
-		"a record of something else":        {holder: granted, rec: rec(false, "")},
+		"no record":                 {holder: bare, want: true},
+		"allowances, and no record": {holder: granted},
+		"a record that came with its first allowances":        {holder: granted, rec: rec(true, false, ""), want: true},
+		"and these are used up":                               {holder: bare, rec: rec(true, false, ""), want: true},
+		"a record that came with its creation":                {holder: created, rec: rec(true, true, "")},
+		"and what that allowed is used up":                    {holder: bare, rec: rec(true, true, "")},
+		"and it was changed since":                            {holder: granted, rec: rec(true, true, "")},
+		"a record that was looked at":                         {holder: granted, rec: rec(true, false, v1alpha1.PhaseSteady)},
+		"a record that was made later, and looked at":         {holder: bare, rec: rec(false, false, v1alpha1.PhaseSteady)},
+		"a record of something else":                          {holder: bare, rec: rec(false, false, ""), want: true},
+		"a record of something else, where one has been lost": {holder: granted, rec: rec(false, false, "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := look(tc.holder.Unstructured, nil, controllertest.Noon).isUnrecorded(tc.rec); got != tc.want {
-				t.Errorf("isUnrecorded() = %t, want %t", got, tc.want)
+			if got := look(tc.holder.Unstructured, nil, controllertest.Noon).isUnjudged(tc.rec); got != tc.want {
+				t.Errorf("isUnjudged() = %t, want %t", got, tc.want)
 			}
 		})
 	}

@@ -107,9 +107,8 @@ func (r *request) movesOwn(name string) bool {
 // ledgerAsked returns the ledger that the object carries as the request has it.
 func (r *request) ledgerAsked() (ledger.Ledger, error) { return r.ledgers.of(r.new) }
 
-// keepLedger makes sure that a ledger that the object is about to get has a record: without
-// one nothing of it counts. An update is the mutating hook's, whom approvals alone reach; the
-// UID of what is created only the validating one knows.
+// keepLedger makes sure that a ledger that the object is about to get by an update has a record:
+// without one nothing of it counts. It is the mutating hook's, whom approvals alone reach.
 func (g *Gatherer) keepLedger(ctx context.Context, r *request, f *facts, next ledger.Ledger) error {
 	if r.dryRun || !holdsAllowances(next) || record.KnowsLedger(f.record) {
 		return nil
@@ -117,11 +116,23 @@ func (g *Gatherer) keepLedger(ctx context.Context, r *request, f *facts, next le
 	if f.recordError != nil {
 		return lostError{f.recordError}
 	}
-	var void ledger.Ledger
-	if r.old != nil {
-		void = f.stored.Without(func(e ledger.Entry) bool { return e.IsWithheld() || hasID(next, e) })
-	}
+	void := f.stored.Without(func(e ledger.Entry) bool { return e.IsWithheld() || hasID(next, e) })
 	if err := g.Records.KeepLedger(ctx, r.target(), types.UID(f.Parent.UID), void); err != nil {
+		return lostError{err}
+	}
+	return nil
+}
+
+// keepCreation makes sure that an object that is being created has a record, if it gets a ledger,
+// or policies are in effect for it. It is the validating hook's, to whom the UID is known. Where
+// policies are in effect and allow nothing, or another webhook has taken the ledger away, the
+// record alone tells that somebody was asked.
+func (g *Gatherer) keepCreation(ctx context.Context, r *request, f *facts) error {
+	has, _ := r.ledgerAsked() // What cannot be read allows nothing.
+	if r.subresource != "" || !holdsAllowances(has) && len(f.OwnPolicies) == 0 {
+		return nil
+	}
+	if err := g.Records.KeepCreation(ctx, r.target(), types.UID(f.Parent.UID)); err != nil {
 		return lostError{err}
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -93,6 +94,51 @@ func TestLedgerIsRecorded(t *testing.T) {
 	}
 }
 
+// TestCreationIsRecorded shows of which creations a record is made. It tells a later leader that somebody was
+// asked, when the ledger does not any more.
+func TestCreationIsRecorded(t *testing.T) {
+	dry := func(req admission.Request) admission.Request {
+		req.DryRun = new(true)
+		return req
+	}
+	for name, tc := range map[string]struct {
+		policies []string
+		broken   error
+		change   func(admission.Request) admission.Request
+		// taken is true where another webhook has taken the ledger away.
+		taken   bool
+		want    []types.UID
+		refused bool
+	}{
+		"under a policy":               {policies: []string{deploymentPolicy}, want: []types.UID{"uid-web"}},
+		"and another webhook drops it": {policies: []string{deploymentPolicy}, taken: true, want: []types.UID{"uid-web"}},
+		"under none":                   {},
+		"a dry run":                    {policies: []string{deploymentPolicy}, change: dry},
+		"a record that cannot be made": {policies: []string{deploymentPolicy}, broken: errAway, want: []types.UID{"uid-web"}, refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{unrecorded: true, broken: tc.broken}
+			mutator, validator := w.hooks(t, tc.policies...)
+			created := unsettled(deployment(3))
+			created.SetGeneration(1)
+			if tc.change == nil {
+				tc.change = func(req admission.Request) admission.Request { return req }
+			}
+			req := tc.change(asking(t, "alice", platformTeam, nil, created))
+			if resp := mutator.Handle(t.Context(), req); !tc.taken {
+				created = applied(t, req, resp)
+			}
+			resp := validator.Handle(t.Context(), tc.change(asking(t, "alice", platformTeam, nil, created)))
+			if resp.Allowed == tc.refused {
+				t.Errorf("allowed %t: %v", resp.Allowed, resp.Result)
+			}
+			if diff := cmp.Diff(tc.want, w.keptCreations); diff != "" {
+				t.Errorf("records that were made (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // The UID of what is created is known to the validating hook only.
 func TestCreatedLedgerIsRecorded(t *testing.T) {
 	w := &world{unrecorded: true}
@@ -102,13 +148,13 @@ func TestCreatedLedgerIsRecorded(t *testing.T) {
 	created.SetUID("")
 	req := asking(t, "alice", platformTeam, nil, created)
 	created = applied(t, req, mutator.Handle(t.Context(), req))
-	if len(w.keptLedgers) > 0 {
+	if len(w.keptLedgers)+len(w.keptCreations) > 0 {
 		t.Error("the mutating hook made a record of what has no UID")
 	}
 	created.SetUID("uid-web")
 	resp := validator.Handle(t.Context(), asking(t, "alice", platformTeam, nil, created))
-	if !resp.Allowed || len(w.keptLedgers) != 1 {
-		t.Errorf("allowed %t, and %d records were made: %v", resp.Allowed, len(w.keptLedgers), resp.Result)
+	if !resp.Allowed || len(w.keptCreations) != 1 {
+		t.Errorf("allowed %t, and %d records were made: %v", resp.Allowed, len(w.keptCreations), resp.Result)
 	}
 }
 

@@ -212,8 +212,7 @@ func (v *Validator) keep(ctx context.Context, r *request, o *outcome) error {
 		return lostError{err}
 	}
 	if r.old == nil {
-		has, _ := r.ledgerAsked() // What cannot be read allows nothing.
-		if err := v.keepLedger(ctx, r, f, has); err != nil {
+		if err := v.keepCreation(ctx, r, f); err != nil {
 			return err
 		}
 	}

@@ -106,6 +106,8 @@ type world struct {
 	unrecorded bool
 	// keptLedgers are what was void of the ledgers for which a record was made.
 	keptLedgers []ledger.Ledger
+	// keptCreations are the objects for which a record was made as they were created.
+	keptCreations []types.UID
 	// losing is how objects lose fields that are written in another version than policies name, and lacks returns
 	// what that version has of one.
 	losing *discovery.Losing
@@ -223,6 +225,11 @@ func (s store) Live(ctx context.Context, t v1alpha1.TargetReference) (*v1alpha1.
 
 func (s store) KeepLedger(_ context.Context, _ v1alpha1.TargetReference, _ types.UID, void ledger.Ledger) error {
 	s.keptLedgers = append(s.keptLedgers, void)
+	return s.broken
+}
+
+func (s store) KeepCreation(_ context.Context, target v1alpha1.TargetReference, _ types.UID) error {
+	s.keptCreations = append(s.keptCreations, target.UID)
 	return s.broken
 }
 
