@@ -137,6 +137,13 @@ type Knowledge struct {
 	// generation.
 	// +optional
 	AnnotationsCount bool `json:"annotationsCount,omitempty"`
+
+	// fullMinutes is true where the controllers of such an object start something at full
+	// minutes, by a schedule, and may lose what they start to a write of the object by somebody
+	// else in that moment. The operator writes such an object in the second half of a minute
+	// only. What is written with a request of somebody else is written at any time.
+	// +optional
+	FullMinutes bool `json:"fullMinutes,omitempty"`
 }
 
 // CannotWaitKnowledge says which fields are carried out otherwise than by a change of children

@@ -45,6 +45,7 @@ func Compile(declaration *v1alpha1.Knowledge, path *field.Path) (*Kind, field.Er
 		Selector:         oneOf(&c, declaration.Selector, path.Child("selector"), v1alpha1.SelectorKeeps, v1alpha1.SelectorAdopts),
 		Writers:          slices.Clone(declaration.Writers),
 		AnnotationsCount: declaration.AnnotationsCount,
+		FullMinutes:      declaration.FullMinutes,
 		OwnAnnotations:   slices.Clone(declaration.OwnAnnotations),
 	}
 	for i, w := range declaration.CannotWaitWith {

@@ -64,6 +64,9 @@ type Kind struct {
 	Scales *Scales
 	// AnnotationsCount is true where a change of an annotation makes another generation.
 	AnnotationsCount bool
+	// FullMinutes is true where controllers start something at full minutes, and may lose it to a
+	// write of the object in that moment.
+	FullMinutes bool
 
 	// source is the declaration.
 	source *v1alpha1.Knowledge
@@ -312,6 +315,7 @@ var setters = map[string]func(to, from *Kind){
 	"writers":          func(to, from *Kind) { to.Writers = from.Writers },
 	"scales":           func(to, from *Kind) { to.Scales = from.Scales },
 	"annotationsCount": func(to, from *Kind) { to.AnnotationsCount = from.AnnotationsCount },
+	"fullMinutes":      func(to, from *Kind) { to.FullMinutes = from.FullMinutes },
 }
 
 // fieldName returns the name of a field of Knowledge in JSON.

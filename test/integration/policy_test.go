@@ -91,6 +91,8 @@ type policyControllers struct {
 	holders    *objectcache.Cache
 	namespaces ancestry.Namespaces
 	gates      *registry.Registry
+	// clock is what objects show policies by.
+	clock *shiftedClock
 	// stop ends them, as the end of the spec does.
 	stop func()
 }
@@ -117,7 +119,7 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(record.Index(ctx, mgr.GetFieldIndexer())).To(Succeed())
-	c := &policyControllers{active: &policy.Active{}, rendering: &rendering{}}
+	c := &policyControllers{active: &policy.Active{}, rendering: &rendering{}, clock: &shiftedClock{}}
 	c.holders, err = objectcache.New(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(mgr.Add(c.holders)).To(Succeed())
@@ -132,7 +134,7 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 	c.namespaces = ancestry.NamespaceReader{Cached: mgr.GetCache(), Live: mgr.GetAPIReader()}
 	Expect((&targetcontroller.Reconciler{
 		Client: mgr.GetClient(), Holders: c.holders, Kinds: c.served, Namespaces: c.namespaces,
-		Policies: c.active, Catalog: c.catalog, Rate: targetRate, Clock: clock.RealClock{}, Loops: writeloop.NewFinder(),
+		Policies: c.active, Catalog: c.catalog, Rate: targetRate, Clock: c.clock, Loops: writeloop.NewFinder(),
 	}).SetupWithManager(mgr)).To(Succeed())
 	Expect((&policycontroller.Reconciler{
 		Adoption: policycontroller.Adoption{

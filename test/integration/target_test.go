@@ -19,11 +19,13 @@ package integration
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/builders"
 )
 
 // affectedKey is the annotation that names the policies in effect for an object.
@@ -117,9 +120,52 @@ func annotationOf(ctx context.Context, obj client.Object) func() (string, error)
 
 var _ = Describe("The objects that a policy affects", func() {
 	var namespace string
+	var controllers *policyControllers
 	BeforeEach(func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
-		startPolicyControllers(ctx)
+		controllers = startPolicyControllers(ctx)
+	})
+
+	It("are left alone around full minutes where their controller goes by these", func(ctx SpecContext) {
+		controllers.clock.setSecond(52)
+		cron := builders.MakeCronJob(namespace, "tick", "* * * * *")
+		apply(ctx, cron)
+		version := cron.ResourceVersion
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "config"}}
+		apply(ctx, config)
+		for _, kind := range []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("ConfigMap"), batchv1.SchemeGroupVersion.WithKind("CronJob")} {
+			p := withRule(newPolicy("spec-"+strings.ToLower(kind.Kind), namespace, kind, "platform-team"), "spec", "", "secrets")
+			apply(ctx, p)
+			Eventually(statusOf(ctx, p.Name)).Should(affecting(1))
+		}
+		// touch has the operator look at it.
+		touch := func(value string) {
+			GinkgoHelper()
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(cron), cron)).To(Succeed())
+			Expect(annotate(ctx, k8s, cron, "touched", value)).To(Succeed())
+			version = cron.ResourceVersion
+		}
+		untouched := func() {
+			GinkgoHelper()
+			Eventually(annotationOf(ctx, config)).Should(Equal("spec-configmap"))
+			Consistently(func() (string, error) {
+				err := k8s.Get(ctx, client.ObjectKeyFromObject(cron), cron)
+				return cron.ResourceVersion, err
+			}).WithTimeout(3 * time.Second).Should(Equal(version))
+		}
+
+		By("its end")
+		untouched()
+
+		By("its beginning")
+		controllers.clock.setSecond(1)
+		touch("at the beginning")
+		untouched()
+
+		By("its second half")
+		controllers.clock.setSecond(31)
+		touch("in between")
+		Eventually(annotationOf(ctx, cron)).Should(Equal("spec-cronjob"))
 	})
 
 	It("show it, each by one write, and so many a second", func(ctx SpecContext) {

@@ -28,6 +28,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -40,6 +41,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/baseline"
+	"kausality.io/operator/internal/controller/lull"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/controller/writeloop"
 	"kausality.io/operator/internal/gate"
@@ -87,6 +89,9 @@ type Reconciler struct {
 	Holders objectcache.Reader
 	// Looked is closed once it is known which kinds are watched.
 	Looked <-chan struct{}
+	// Came reports whether a holder with a UID came while this process looked, though it may be gone; nil
+	// where nobody tells.
+	Came func(uid types.UID) bool
 	// Drivers set the gates of those that have one; nil where none does.
 	Drivers Drivers
 	// Records are their AllowanceRecords.
@@ -128,6 +133,7 @@ type Reconciler struct {
 	specs       specs
 	usedUp      usedUp
 	alarms      objectcache.Alarms
+	lulls       lull.Finder
 }
 
 // SetupWithManager adds the reconciler to mgr.
@@ -218,7 +224,7 @@ func (r *Reconciler) get(ctx context.Context, req objectcache.Request) (obj *uns
 func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord, next *requeue.Soonest) error {
 	cached := obj
 	obj = r.rewrites.latest(cached)
-	if moved, err := r.rekey(ctx, obj, rec); moved || err != nil {
+	if moved, err := r.rekey(ctx, obj, rec, next); moved || err != nil {
 		return err // Its event follows.
 	}
 	inEffect, gating := r.governing(ctx, obj)
@@ -243,7 +249,7 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 	if rec != nil {
 		status = rec.Status.DeepCopy()
 	}
-	if v.advance(ctx, status).rewrite {
+	if v.advance(ctx, status).rewrite && r.mayWrite(obj, next) {
 		rewritten, err := r.rewrite(ctx, v, next)
 		if err != nil {
 			return err

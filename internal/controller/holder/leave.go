@@ -51,7 +51,9 @@ func (r *Reconciler) unwatched(ctx context.Context, req objectcache.Request) (re
 			return reconcile.Result{RequeueAfter: policyDelay}, nil
 		}
 	}
-	return reconcile.Result{}, r.leave(ctx, req)
+	var next requeue.Soonest
+	err := r.leave(ctx, req, &next)
+	return reconcile.Result{RequeueAfter: next.In(r.Clock.Now())}, err
 }
 
 // forKind returns the kind that a policy is for.
@@ -62,7 +64,7 @@ func forKind(p *v1alpha1.AllowancePolicy) schema.GroupKind {
 // leave takes back what is shown on a holder that no policy is for any more: that
 // it is blocked. The write wakes its controller, which may have given up (D13).
 // The ledger stays, and counts for nothing.
-func (r *Reconciler) leave(ctx context.Context, req objectcache.Request) error {
+func (r *Reconciler) leave(ctx context.Context, req objectcache.Request, next *requeue.Soonest) error {
 	r.Baseline.Forget(req)
 	records, err := r.Records.Of(ctx, req.GVK().GroupKind(), req.Key())
 	if err != nil {
@@ -78,8 +80,11 @@ func (r *Reconciler) leave(ctx context.Context, req objectcache.Request) error {
 		case err != nil:
 			return err
 		case obj.GetUID() == records[i].Spec.TargetRef.UID:
-			if err := r.showBlocked(ctx, look(obj, nil, r.Clock.Now()), nil); err != nil {
+			if err := r.showBlocked(ctx, look(obj, nil, r.Clock.Now()), nil, next); err != nil {
 				return err
+			}
+			if !next.Time.IsZero() {
+				continue // The record tells that it is to be taken back.
 			}
 		}
 		err = r.Records.Update(ctx, records[i].Spec.TargetRef, false, func(status *v1alpha1.AllowanceRecordStatus) bool {

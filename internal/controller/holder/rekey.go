@@ -28,15 +28,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/ledger"
 )
 
 // rekey moves to its own keys what an object with an owner has under those of objects
-// without one, where an earlier version of Kausality wrote it, and reports whether it did.
-func (r *Reconciler) rekey(ctx context.Context, obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord) (bool, error) {
+// without one, where an earlier version of Kausality wrote it, and reports whether it did, or has
+// to wait with it: until then a look would find the ledger empty.
+func (r *Reconciler) rekey(ctx context.Context, obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord, next *requeue.Soonest) (bool, error) {
 	annotations := rekeyed(obj, rec)
 	if annotations == nil {
 		return false, nil
+	}
+	if !r.mayWrite(obj, next) {
+		return true, nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": obj.GetUID(), "resourceVersion": obj.GetResourceVersion(), "annotations": annotations,

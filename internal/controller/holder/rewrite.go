@@ -30,6 +30,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/internal/controller/requeue"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // request is how the webhook is made to see a holder.
@@ -50,6 +51,18 @@ func ledgerRequest(gvk schema.GroupVersionKind) request {
 		return request{costly: true}
 	}
 	return request{status: reflect.ValueOf(obj).Elem().FieldByName("Status").IsValid()}
+}
+
+// mayWrite reports whether a holder may be written of our own accord now, and has it looked at again
+// when it may. Until then what is to be written is in the record.
+func (r *Reconciler) mayWrite(obj *unstructured.Unstructured, next *requeue.Soonest) bool {
+	gvk, now := obj.GroupVersionKind(), r.Clock.Now()
+	req := objectcache.RequestFor(gvk, client.ObjectKeyFromObject(obj))
+	wait := r.lulls.Wait(req, obj.GetResourceVersion(), r.Policies.Index().Known(gvk.GroupKind()), now)
+	if wait > 0 {
+		next.At(now.Add(wait))
+	}
+	return wait == 0
 }
 
 // rewrite makes the webhook write the ledger of a holder anew, by a patch that

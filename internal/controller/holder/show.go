@@ -42,14 +42,14 @@ func (r *Reconciler) show(ctx context.Context, v view, b *v1alpha1.Blocked, next
 	if err != nil {
 		return err
 	}
-	return r.showBlocked(ctx, v, shown)
+	return r.showBlocked(ctx, v, shown, next)
 }
 
 // showBlocked shows on the holder whether it is blocked: one write when that
 // begins, and one when it ends, which wakes controllers that have given up (D13).
-func (r *Reconciler) showBlocked(ctx context.Context, v view, b *v1alpha1.Blocked) error {
+func (r *Reconciler) showBlocked(ctx context.Context, v view, b *v1alpha1.Blocked, next *requeue.Soonest) error {
 	patch := blockedPatch(v.obj, b)
-	if patch == nil {
+	if patch == nil || !r.mayWrite(v.obj, next) {
 		return nil
 	}
 	target := &unstructured.Unstructured{}

@@ -213,7 +213,7 @@ func TestLeftForGood(t *testing.T) {
 	w.isBlocked()
 	v := look(w.holder(), nil, controllertest.Noon)
 	w.r.Baseline, w.r.Holders = baseline.New(baseline.Config{}), liveHolder{w: w}
-	if err := w.r.leave(t.Context(), v.request()); err != nil {
+	if err := w.r.leave(t.Context(), v.request(), &requeue.Soonest{}); err != nil {
 		t.Fatal(err)
 	}
 	if status := w.record().Status; status.Blocked != nil || status.AnsweredDenials != status.Denials {

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -178,6 +179,9 @@ func (a *Adoption) record(ctx context.Context, n *newcomer) error {
 // was in effect for it, is approved. Where the object is newer than the cache, n becomes what
 // the policies find now.
 func (a *Adoption) mend(ctx context.Context, n *newcomer) error {
+	if err := a.awaitLull(ctx, n); err != nil {
+		return err
+	}
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		err := a.write(ctx, n)
 		if !apierrors.IsConflict(err) {
@@ -207,6 +211,23 @@ func (a *Adoption) mend(ctx context.Context, n *newcomer) error {
 		return fmt.Errorf("having %s %s say what of it is withheld since before the policy: %w", n.target.Kind, record.Key(n.target), err)
 	}
 	return nil
+}
+
+// awaitLull waits until the object may be written. That is so of few: something was withheld of them
+// when their last policy went.
+func (a *Adoption) awaitLull(ctx context.Context, n *newcomer) error {
+	wait := policy.Known(n.gvk.GroupKind(), n.policies).Lull(a.Clock.Now())
+	if wait == 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
 }
 
 // write writes the outdated annotations of an object, if it is as it was looked at.

@@ -40,6 +40,7 @@ import (
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/catalog"
+	"kausality.io/operator/internal/controller/lull"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/controller/writeloop"
 	"kausality.io/operator/internal/discovery"
@@ -95,6 +96,7 @@ type Reconciler struct {
 	feeder *objectcache.Feeder
 	pace   *pace
 	losing losingKinds
+	lulls  lull.Finder
 }
 
 // SetupWithManager adds the reconciler to mgr.
@@ -167,6 +169,9 @@ func (r *Reconciler) leave(ctx context.Context, req objectcache.Request) (reconc
 	if !shows || r.Rate <= 0 {
 		r.forget(req)
 		return reconcile.Result{}, nil
+	}
+	if after := r.waits(req, ""); after > 0 {
+		return reconcile.Result{RequeueAfter: after}, nil
 	}
 	if due, again := r.pace.due(req, known.parent, "", string(in), true, r.Clock.Now()); !due {
 		return reconcile.Result{RequeueAfter: again}, nil

@@ -89,7 +89,7 @@ func TestTargetLeaves(t *testing.T) {
 			}
 			held := &leaving{api: api.Build(), watched: tc.watched}
 			r := &Reconciler{
-				Client: held.api, Holders: held, Catalog: catalog.New(&policy.Active{}), Rate: 10, Clock: clock, pace: newPace(10), Loops: writeloop.NewFinder(),
+				Client: held.api, Holders: held, Policies: &policy.Active{}, Catalog: catalog.New(&policy.Active{}), Rate: 10, Clock: clock, pace: newPace(10), Loops: writeloop.NewFinder(),
 			}
 			req := objectcache.RequestFor(tc.seen.GroupVersionKind(), client.ObjectKeyFromObject(tc.seen))
 			r.known.set(req, target{mark: markOf(tc.seen), showed: tc.showed})

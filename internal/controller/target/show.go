@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -63,6 +64,9 @@ func (r *Reconciler) show(ctx context.Context, req objectcache.Request, obj *uns
 		logf.FromContext(ctx).Info("The controller of a kind does not keep conditions of others; an annotation takes its place", "kind", req.GVK().Kind)
 		return r.show(ctx, req, obj, t)
 	}
+	if after := r.waits(req, obj.GetResourceVersion()); after > 0 {
+		return reconcile.Result{RequeueAfter: after}, nil
+	}
 	progress := lifecycle.Of(obj, r.Policies.Index().For(obj.GroupVersionKind().GroupKind()))
 	if due, again := r.pace.due(req, t.parent, obj.GetResourceVersion(), wanted, progress.Settled || progress.Timed, now); !due {
 		return reconcile.Result{RequeueAfter: again}, nil
@@ -80,6 +84,11 @@ func (r *Reconciler) show(ctx context.Context, req objectcache.Request, obj *uns
 	r.pace.done(req, version)
 	r.known.touch(req)
 	return reconcile.Result{}, nil
+}
+
+// waits returns for how long an object in a version has to be left to its controllers.
+func (r *Reconciler) waits(req objectcache.Request, version string) time.Duration {
+	return r.lulls.Wait(req, version, r.Policies.Index().Known(req.GVK().GroupKind()), r.Clock.Now())
 }
 
 // write makes an object show a text in a place, and returns the version that came of
