@@ -365,6 +365,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Client:         o.writer,
 		Holders:        o.holders,
 		Looked:         o.holders.Looked(),
+		Came:           o.holders.Came,
 		Drivers:        o.gates,
 		Records:        o.records,
 		Policies:       o.policies,

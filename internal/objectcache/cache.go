@@ -107,7 +107,7 @@ func New(cfg *rest.Config, httpClient *http.Client, mapper apimeta.RESTMapper) (
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the client that reads holders: %w", err)
 	}
-	c := &Cache{cache: made, live: live, mapper: mapper, looked: make(chan struct{})}
+	c := &Cache{cache: made, live: live, mapper: mapper, looked: make(chan struct{}), subscribers: subscribers{arrivals: newArrivals()}}
 	c.kinds.Store(&map[schema.GroupKind]watched{})
 	return c, nil
 }

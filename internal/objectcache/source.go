@@ -81,6 +81,8 @@ const gathering = 200 * time.Millisecond
 type subscribers struct {
 	mu     sync.RWMutex
 	queues map[*subscription]struct{}
+	// arrivals are noted before the events of them are published.
+	arrivals *arrivals
 }
 
 type subscription struct {
@@ -137,6 +139,7 @@ func (s *subscribers) handlerFor(gvk schema.GroupVersionKind) toolscache.Resourc
 	return toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			cached.Inc()
+			s.arrivals.add(obj)
 			if !isInInitialList {
 				publish(obj, 0)
 			}

@@ -98,6 +98,9 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 	return p
 }
 
+// holderClock is what holders are looked at by.
+var holderClock = &shiftedClock{}
+
 // followHolders adds what keeps records of holders, and consumes what is in their
 // ledgers.
 func followHolders(
@@ -114,7 +117,8 @@ func followHolders(
 	holder := &holdercontroller.Reconciler{
 		Loops:  writeloop.NewFinder(),
 		Client: mgr.GetClient(), Holders: cache, Records: records, Policies: active, Upgrades: upgrades,
-		Namespaces: namespaces, SignOfLife: sign, Baseline: known, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{},
+		Namespaces: namespaces, SignOfLife: sign, Baseline: known, Events: mgr.GetEventRecorder("kausality"), Clock: holderClock,
+		Came: cache.Came,
 	}
 	return errors.Join(holder.SetupWithManager(mgr), mgr.Add(records), mgr.Add(sign), mgr.Add(known))
 }
@@ -225,6 +229,46 @@ func isBlocked(d *appsv1.Deployment) bool {
 	}
 	return false
 }
+
+var _ = Describe("What somebody was let create", func() {
+	It("leaves no record where it was not stored", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		DeferCleanup(func() { holderClock.ahead.Store(0) })
+		p := startParts(ctx, deployments)
+		d := deploymentWith(ctx, namespace, "web", replicasAllowance(1))
+		there := targetOf(d, deployments)
+		Eventually(recordStatus(p, there)).WithContext(ctx).Should(HaveField("Phase", Not(BeEmpty())))
+
+		// letCreate is what admission does when it lets somebody create a Deployment of that name.
+		letCreate := func(uid types.UID, user string) v1alpha1.TargetReference {
+			GinkgoHelper()
+			ref := there
+			ref.UID = uid
+			Expect(p.records.KeepLedger(ctx, ref, "", nil)).To(Succeed())
+			p.records.Observe(record.Outcome{Target: ref, History: []v1alpha1.HistoryEntry{{
+				Event: v1alpha1.EventGranted, User: user, Initiator: user, Operation: "Create", Message: "anything",
+			}}})
+			Eventually(recordStatus(p, ref)).WithContext(ctx).Should(HaveField("History", Not(BeEmpty())))
+			return ref
+		}
+		never, gone := letCreate("never", "mallory"), letCreate("gone", "alice")
+		Expect(p.records.SetDeletion(ctx, gone, v1alpha1.Deletion{User: "alice"})).To(Succeed())
+		Consistently(recordStatus(p, never)).WithContext(ctx).Should(And(HaveField("Phase", BeEmpty()), HaveField("EndedAt", BeNil())))
+
+		By("a minute passing")
+		holderClock.ahead.Store(int64(record.UnseenLimit + time.Second))
+		again := there
+		again.UID = "never"
+		p.records.Observe(record.Outcome{Target: again, History: []v1alpha1.HistoryEntry{{
+			Event: v1alpha1.EventWithheld, User: "mallory", Operation: "Create", Message: "told late",
+		}}})
+		Eventually(func() error {
+			return k8s.Get(ctx, types.NamespacedName{Namespace: namespace, Name: record.Name(never)}, &v1alpha1.AllowanceRecord{})
+		}).WithContext(ctx).Should(MatchError(apierrors.IsNotFound, "not found"))
+		Eventually(recordStatus(p, gone)).WithContext(ctx).Should(HaveField("Phase", v1alpha1.PhaseDeleting))
+		Consistently(recordStatus(p, there)).WithContext(ctx).Should(HaveField("Phase", Not(Equal(v1alpha1.PhaseDeleting))))
+	})
+})
 
 var _ = Describe("Holders in the cache", func() {
 	It("watches exactly the kinds that it is told to", func(ctx SpecContext) {

@@ -62,6 +62,9 @@ type other struct {
 
 // build finds the chains in what was read.
 func build(s *sight) (*Report, error) {
+	if s.gone {
+		s.forgetNeverSeen()
+	}
 	of := byUID(s.records)
 	report := &Report{
 		Object: v1alpha1.TargetReference{
@@ -117,7 +120,17 @@ func byUID(records []v1alpha1.AllowanceRecord) map[types.UID]*v1alpha1.Allowance
 	return out
 }
 
-// identify takes the last object of that name that there is a record of.
+// forgetNeverSeen leaves out records of an object of that name that nobody has seen: its creation was let
+// through, and was not stored, or it would be there.
+func (s *sight) forgetNeverSeen() {
+	s.records = slices.DeleteFunc(s.records, func(rec v1alpha1.AllowanceRecord) bool {
+		return s.target.Is(rec.Spec.TargetRef) && record.NeverSeen(&rec)
+	})
+}
+
+// identify takes the last object of that name that there is a record of. Earlier versions have kept
+// records of objects that never existed: one that says more than that somebody was let create the object is
+// the better one.
 func (s *sight) identify(report *Report) {
 	var last *v1alpha1.AllowanceRecord
 	others := 0
@@ -127,7 +140,7 @@ func (s *sight) identify(report *Report) {
 			continue
 		}
 		others++
-		if last == nil || last.CreationTimestamp.Before(&rec.CreationTimestamp) {
+		if last == nil || isLater(last, rec) {
 			last = rec
 		}
 	}
@@ -139,6 +152,15 @@ func (s *sight) identify(report *Report) {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d objects had that name; this is about the last. "+
 			"All: kubectl get allowancerecords%s", others, kubectl.NamespaceFlag(s.target.Namespace)))
 	}
+}
+
+// isLater reports whether a record is rather about the object that was asked about than another one: it
+// tells of what has existed, and the other does not, or it came later.
+func isLater(before, rec *v1alpha1.AllowanceRecord) bool {
+	if was, is := record.TellsOfTarget(before), record.TellsOfTarget(rec); was != is {
+		return is
+	}
+	return before.CreationTimestamp.Before(&rec.CreationTimestamp)
 }
 
 // maxDepth bounds how many objects there are above another.

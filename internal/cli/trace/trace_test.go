@@ -51,6 +51,17 @@ func recordOf(kind, name, parent string, status v1alpha1.AllowanceRecordStatus) 
 	return rec
 }
 
+// tried is the record of a Deployment web that mallory was let create, and that was not stored.
+func tried(uid types.UID, status v1alpha1.AllowanceRecordStatus) v1alpha1.AllowanceRecord {
+	status.History = []v1alpha1.HistoryEntry{{
+		Time: before(time.Minute), Event: v1alpha1.EventGranted, User: "mallory", Operation: "Create", Initiator: "mallory",
+		Trace: []v1alpha1.TraceHop{hop("Deployment", "web", "(created)", 1)},
+	}}
+	rec := recordOf("Deployment", "web", "", status)
+	rec.CreationTimestamp, rec.Spec.TargetRef.UID = before(time.Minute), uid
+	return rec
+}
+
 func target(group, kind, name string) cluster.Target {
 	return cluster.Target{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespace: "shop", Name: name}
 }
@@ -372,6 +383,23 @@ policy is for what owns it (kubectl kausality explain -n shop replicaset/web-1).
 alice, 60s ago
 └── Job/now  (created), generation 1
     └── Pod/now-1  created
+`,
+		},
+		"one that was there, and not those that others tried to create": {
+			sight: sight{
+				target: target("apps", "Deployment", "web"), gone: true,
+				records: []v1alpha1.AllowanceRecord{
+					ended, tried("7", v1alpha1.AllowanceRecordStatus{}),
+					tried("8", v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseDeleting, EndedAt: &metav1.Time{Time: before(time.Second).Time}}),
+				},
+			},
+			want: `Deployment/web in namespace shop, gone
+Deleted 5m ago by carol: carol → Deployment/web (deleted)
+
+carol, 5m ago
+└── Deployment/web  (deleted) (gone)
+
+2 objects had that name; this is about the last. All: kubectl get allowancerecords -n shop
 `,
 		},
 		"the last of several that are gone": {

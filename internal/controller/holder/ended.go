@@ -40,6 +40,9 @@ func (r *Reconciler) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, nex
 			return err
 		}
 	}
+	if deletion == nil && record.NeverSeen(rec) && (r.Came == nil || !r.Came(target.UID)) {
+		return r.drop(ctx, rec, next)
+	}
 	if deletion == nil && equality.Semantic.DeepEqual(rec.Status, *record.End(rec.Status.DeepCopy(), r.Clock.Now())) {
 		return nil
 	}
@@ -74,6 +77,24 @@ func (r *Reconciler) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, nex
 		}
 		return !equality.Semantic.DeepEqual(before, status)
 	}})
+}
+
+// drop deletes the record of a holder that never existed, once it cannot come any more: its creation was let
+// through, and the API server did not store it.
+func (r *Reconciler) drop(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *requeue.Soonest) error {
+	if until := record.MayStillCome(rec); until.After(r.Clock.Now()) {
+		next.At(until)
+		return nil
+	}
+	target := rec.Spec.TargetRef
+	switch live, err := r.Holders.Live(ctx, record.GVK(target), record.Key(target)); {
+	case err == nil && live.GetUID() == target.UID:
+		next.At(r.Clock.Now().Add(requeue.WhenGone)) // the cache is behind
+		return nil
+	case err != nil && !apierrors.IsNotFound(err):
+		return err
+	}
+	return r.Records.Drop(ctx, rec)
 }
 
 // withDeletion completes a look at a holder that is being deleted: where admission

@@ -188,6 +188,15 @@ func (r *Reconciler) endUnwatched(ctx context.Context, unwatched []client.Object
 		if !gone || record.Awaited(rec.CreationTimestamp, &rec.Status).After(r.Clock.Now()) {
 			continue
 		}
+		if record.NeverSeen(rec) {
+			if record.MayStillCome(rec).After(r.Clock.Now()) {
+				continue
+			}
+			if err := r.Records.Drop(ctx, rec); err != nil {
+				return err
+			}
+			continue
+		}
 		err = r.Records.Update(ctx, rec.Spec.TargetRef, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
 			was := status.EndedAt
 			record.End(status, r.Clock.Now())

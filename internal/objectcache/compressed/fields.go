@@ -60,6 +60,9 @@ func bucket(hash uint32) string { return bucketNames[hash%bucketCount] }
 // uidField is what the hash of a UID is of, as if it were a field.
 const uidField = "metadata.uid"
 
+// UIDHash returns the hash of a UID.
+func UIDHash(uid types.UID) uint32 { return uidHash(uid) }
+
 func uidHash(uid types.UID) uint32 { return hashOf(uidField, string(uid)) }
 
 // UIDIndexers index packed objects so that WithUID finds them.

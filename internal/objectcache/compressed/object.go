@@ -72,6 +72,9 @@ func (o *Object[T]) Created() time.Time {
 // of some thousand million others one is taken for it.
 func (o *Object[T]) MayHaveUID(uid types.UID) bool { return o.uid == uidHash(uid) }
 
+// UIDHash returns what UIDHash does of the UID of the object, to be had without unpacking it.
+func (o *Object[T]) UIDHash() uint32 { return o.uid }
+
 // GetObjectMeta implements metav1.ObjectMetaAccessor with what caches ask for.
 func (o *Object[T]) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: o.namespace.Value(), Name: o.name, ResourceVersion: o.version}
