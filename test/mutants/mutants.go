@@ -149,6 +149,36 @@ var mutants = []mutant{
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "tries again what AllowancePolicies refuse, once"},
 	},
 	{
+		name:  "schedules: CronJobs are marked at full minutes",
+		edits: []edit{{"internal/controller/target/show.go", "if after := r.waits(req, obj.GetResourceVersion()); after > 0 {", "if after := r.waits(req, obj.GetResourceVersion()); after < 0 {"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "are left alone around full minutes"},
+	},
+	{
+		name:  "schedules: what has just changed is written",
+		edits: []edit{{"internal/controller/lull/lull.go", "before.version != version", "false"}},
+		unit:  []string{"./internal/controller/lull"},
+	},
+	{
+		name:  "records: of what never existed they stay",
+		edits: []edit{{"internal/controller/holder/ended.go", "record.NeverSeen(rec) &&", "false &&"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "leaves no record where it was not stored"},
+	},
+	{
+		name:  "records: of what may still come they go",
+		edits: []edit{{"internal/record/neverseen.go", "rec.CreationTimestamp.Add(UnseenLimit)", "rec.CreationTimestamp.Time"}},
+		unit:  []string{"./internal/record"},
+	},
+	{
+		name:  "records: of what somebody deletes they go",
+		edits: []edit{{"internal/record/neverseen.go", "case s.Deletion != nil, s.LastDecision", "case s.LastDecision"}},
+		unit:  []string{"./internal/record"},
+	},
+	{
+		name:  "trace: the youngest record is taken, though its object never existed",
+		edits: []edit{{"internal/cli/trace/build.go", "was != is {", "was != is && !was {"}},
+		unit:  []string{"./internal/cli/trace"},
+	},
+	{
 		name:  "generating: what somebody made is overwritten",
 		edits: []edit{{"internal/controller/generating/writer.go", "\tobject.SetResourceVersion(neverWritten)\n", ""}},
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "leaves alone what it did not make"},
