@@ -20,14 +20,19 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/stage"
 )
 
 // records returns the records of an object, which may have lived more than once.
@@ -58,6 +63,41 @@ var _ = Describe("An AllowanceRecord", func() {
 		ns = shared.newNamespace(ctx)
 		owner = shared.alice()
 	})
+
+	It("is none of what was not stored", func(ctx SpecContext) {
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web"))
+		// ofDeployments are the records of all that were to have its name.
+		ofDeployments := func(g Gomega) []v1alpha1.AllowanceRecord {
+			GinkgoHelper()
+			var list v1alpha1.AllowanceRecordList
+			g.Expect(shared.List(ctx, &list, client.InNamespace(ns), client.MatchingLabels{record.LabelTargetKind: "Deployment"})).To(Succeed())
+			return list.Items
+		}
+		for range 3 {
+			Expect(shared.mallory().Create(ctx, builders.MakeDeployment(ns, "web").Obj())).To(MatchError(apierrors.IsAlreadyExists, "there already"))
+		}
+		Eventually(ctx, func(g Gomega) { g.Expect(ofDeployments(g)).To(HaveLen(4)) }).Should(Succeed())
+		Expect(owner.Delete(ctx, d, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
+		Eventually(ctx, func() error { return shared.Get(ctx, client.ObjectKeyFromObject(d), d.DeepCopy()) }).Should(MatchError(apierrors.IsNotFound, "gone"))
+		traced := func() {
+			GinkgoHelper()
+			out, err := owner.kausality(ctx, ns, "trace", "deployment/web")
+			Expect(err).NotTo(HaveOccurred(), out)
+			Expect(out).To(SatisfyAll(ContainSubstring("ago by alice: alice → Deployment/web (deleted)"), Not(ContainSubstring("mallory"))))
+		}
+		traced()
+
+		By("a minute passing")
+		Eventually(ctx, func(g Gomega) {
+			all := ofDeployments(g)
+			for i := range all {
+				isTheirs := all[i].Spec.TargetRef.UID != d.UID
+				Expect(isTheirs && all[i].Status.Phase != "").To(BeFalse(), "what never existed is %s", all[i].Status.Phase)
+			}
+			g.Expect(all).To(HaveLen(1))
+		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		traced()
+	}, stage.Long, SpecTimeout(specTimeout))
 
 	// table is what kubectl prints, by target and column.
 	table := func(ctx context.Context, g Gomega, with ...string) map[string]map[string]string {
