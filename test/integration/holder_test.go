@@ -610,9 +610,18 @@ var _ = Describe("The sign of life", func() {
 		creation := replicasAllowance(1)
 		creation.Trace[0].Field = v1alpha1.FieldCreated
 		traced := targetOf(deploymentWith(ctx, namespace, "traced", creation), deployments)
+		// Of these a replica has made records that did not lead.
+		judged, refused := targetOf(deploymentWith(ctx, namespace, "judged"), deployments), targetOf(deploymentWith(ctx, namespace, "refused"), deployments)
+		for _, spec := range []v1alpha1.AllowanceRecordSpec{{TargetRef: judged, LedgerKnown: true, CreationJudged: true}, {TargetRef: refused}} {
+			apply(ctx, &v1alpha1.AllowanceRecord{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: record.Name(spec.TargetRef)}, Spec: spec})
+		}
 
 		p := startParts(ctx, deployments)
 		Eventually(recordStatus(p, unwatched)).WithContext(ctx).Should(HaveField("Adopting", true))
+		Eventually(recordStatus(p, refused)).WithContext(ctx).Should(HaveField("Adopting", true))
+		Eventually(recordStatus(p, judged)).WithContext(ctx).Should(And(
+			HaveField("Adopting", false), HaveField("Phase", v1alpha1.PhaseSteady),
+		))
 		Eventually(recordStatus(p, traced)).WithContext(ctx).Should(And(
 			HaveField("Adopting", false), HaveField("Phase", v1alpha1.PhaseInitializing),
 		))
