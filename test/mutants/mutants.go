@@ -117,11 +117,9 @@ var mutants = []mutant{
 	without("evictions are not judged", `{name: "eviction", operation: create, podsOnly: true},`, ``,
 		"evicting a Pod that no policy lets anybody delete"),
 	{
-		name: "kro: what an admin sets is merged with what is derived",
-		edits: []edit{{"config/crd/bases/kausality.io_allowancepolicies.yaml",
-			"                x-kubernetes-list-type: atomic\n                x-kubernetes-validations:\n                - message: 'Deny and Warn",
-			"                x-kubernetes-list-type: set\n                x-kubernetes-validations:\n                - message: 'Deny and Warn"}},
-		unit: []string{"./test/integration", "-ginkgo.focus=" + "keeps what somebody sets to happen"},
+		name:  "kro: who sets what happens to what is not allowed takes the policy over",
+		edits: []edit{{"internal/controller/kro/keeping.go", `{"subjects", "validationActions"}`, `{"subjects"}`}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "keeps what somebody sets to happen"},
 	},
 	{
 		name:  "kro: what others add is taken for derived",
