@@ -236,6 +236,9 @@ var _ = Describe("A custom resource", func() {
 				second := *first.DeepCopy()
 				second.Name, second.Storage = "v2", false
 				first.Schema, second.Schema = thingSchema("config"), thingSchema("config", "extra")
+				for _, schema := range []*apiextensionsv1.CustomResourceValidation{first.Schema, second.Schema} {
+					schema.OpenAPIV3Schema.Properties["status"] = apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
+				}
 				definition.Spec.Versions = append(definition.Spec.Versions, second)
 			})
 			ns := shared.newNamespaceFor(ctx, "unstored")
