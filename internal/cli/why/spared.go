@@ -39,7 +39,7 @@ func renderSpared(r Refusal, t text.Terminal, wide bool, now time.Time) string {
 	var facts text.Table
 	facts.Row("asked by", r.User+repeated(r, now))
 	facts.Row("of", strings.Join(r.Paths, ", "))
-	facts.Row("effect", "none: AllowancePolicy "+strings.Join(r.Policies, ", ")+" would withhold or refuse it if it said Deny")
+	facts.Row("effect", "it went on; AllowancePolicy "+strings.Join(r.Policies, ", ")+" would withhold or refuse it if it said Deny")
 	if len(r.Initiators) > 0 {
 		facts.Row("allowed to", phrase.Who(r.Initiators))
 	}

@@ -356,6 +356,24 @@ Refused 2m ago  update of Deployment/shop
   answer       labels are for others
 `,
 		},
+		"of a change that was let through on trial": {
+			records: []v1alpha1.AllowanceRecord{recordOf("shop", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{
+				{
+					Time: before(2 * time.Minute), Event: v1alpha1.EventWarned, Operation: "Update", User: "mallory",
+					Policies: []string{"trial"}, Paths: []string{"spec.replicas"},
+				},
+				{
+					Time: before(3 * time.Minute), Event: v1alpha1.EventAudited, Operation: "Delete", User: "mallory", Kind: "ReplicaSet",
+					Names: []string{"shop-1"}, Policies: []string{"trial"}, Paths: []string{"delete"},
+				},
+			}})},
+			want: `Let through 2m ago  update of Deployment/shop
+  asked by     mallory
+  of           spec.replicas
+  effect       it went on; AllowancePolicy trial would withhold or refuse it if it said Deny
+  allowed to   Group platform-team
+`,
+		},
 		"of an upgrade that nobody agreed to": {
 			records: upgrades("no. The request comes from CompositionRevision web-2, and Deployment up was made by, or upgraded to, CompositionRevision web-1: "+
 				"if this is an upgrade, agree to it by an UpgradeAllowance. Details: kubectl get allowancerecord",
