@@ -1317,7 +1317,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what stays withheld earns by other rules",
-		edits: []edit{{"internal/decision/grant.go", "		g.giveFor(rules[i], with)\n", "		g.giveFor(rules[i], []change.Change{c})\n"}},
+		edits: []edit{{"internal/decision/grant.go", "		g.giveFor(rules[i], with)\n", "		g.giveFor(rules[i], append(with, c))\n"}},
 		ways:  []string{"approving by a policy that only warns what another one withholds"},
 		unit:  []string{"-run=TestGrants", "./internal/decision"},
 	},
