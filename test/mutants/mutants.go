@@ -940,7 +940,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody puts owners in any order",
-		edits: []edit{{"internal/webhook/admission/parents.go", "if f.behind == nil ||", "if f.behind != nil ||"}},
+		edits: []edit{{"internal/webhook/admission/parents.go", "f.behind == nil || f.Requester.IsComponent()", "f.behind == nil || !f.Requester.IsComponent()"}},
 		ways:  []string{"putting another owner of a child first"},
 	},
 	{
