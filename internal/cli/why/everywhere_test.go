@@ -23,6 +23,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,7 +41,7 @@ import (
 // without, as it is said there.
 func TestWhyEverywhere(t *testing.T) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -69,6 +70,7 @@ func TestWhyEverywhere(t *testing.T) {
 	} {
 		c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
 			&refused, &held, &scoped, generating,
+			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "accounts", UID: held.Spec.TargetRef.UID}},
 			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bank"}},
 		).Build()
 		report, err := findOf(t.Context(), &cluster.Cluster{Client: c, Namespace: namespace}, nil)
