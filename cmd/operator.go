@@ -389,8 +389,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Policies:   o.policies,
 		Catalog:    o.catalog,
 		Rate:       o.targetStatusRate,
-		Clock:      o.clock, Events: o.GetEventRecorder("kausality"),
-		Loops: loops,
+		Clock:      o.clock, Events: o.GetEventRecorder("kausality"), Loops: loops,
 	}
 	o.indexed = o.known(index.Ready)
 	if err := o.AddReadyzCheck("policies", o.indexed); err != nil {

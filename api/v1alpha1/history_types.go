@@ -54,10 +54,10 @@ const (
 	EventExercised HistoryEvent = "Exercised"
 	// EventAllowed is a change of a child that needs no allowance, such as healing.
 	EventAllowed HistoryEvent = "Allowed"
-	// EventWarned is a change of a child that nothing covers, let through with a
-	// warning.
+	// EventWarned is a change of a child that nothing covers, or a change of the object
+	// that would be withheld or refused, let through with a warning.
 	EventWarned HistoryEvent = "Warned"
-	// EventAudited is a change of a child that nothing covers, let through.
+	// EventAudited is such a change that was let through without one.
 	EventAudited HistoryEvent = "Audited"
 	// EventBreakGlass is a change of a child that nothing covers, by somebody who
 	// broke the glass.

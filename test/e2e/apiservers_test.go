@@ -125,4 +125,3 @@ func begin(do func() error) <-chan error {
 	}()
 	return done
 }
-

@@ -62,11 +62,10 @@ func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 		out.Objects[p.Name] = &list.Items[i]
 	}
 	usable := slices.DeleteFunc(slices.Clone(compiled), func(p *policy.Policy) bool {
-		why := ""
-		if stored := out.Objects[p.Name]; c.isUnserved(p, stored) {
+		stored := out.Objects[p.Name]
+		why := withheldBy(stored)
+		if c.isUnserved(p, stored) {
 			why = unservedText(p)
-		} else {
-			why = withheldBy(stored)
 		}
 		if why != "" {
 			out.Idle = append(out.Idle, Idle{Policy: p, Why: why})

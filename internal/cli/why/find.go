@@ -205,30 +205,16 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 	report := &Report{Refusals: []Refusal{}, Withheld: []Withheld{}}
 	for i := range records {
 		rec := &records[i]
-		ref := rec.Spec.TargetRef
-		isTarget := subject == nil || subject.Is(ref)
-		blocked, held := rec.Status.Blocked, slices.ContainsFunc(rec.Status.Active, isWithheld)
+		isTarget := subject == nil || subject.Is(rec.Spec.TargetRef)
 		for _, e := range rec.Status.History {
 			switch {
 			case e.Event == v1alpha1.EventRefused && isTarget:
 				report.Refusals = append(report.Refusals, refusedItself(rec, with, e))
 			case isSpared(e) && isTarget:
 				report.Spared = append(report.Spared, refusedItself(rec, with, e))
-			case e.Event != v1alpha1.EventDenied:
-			default:
-				waiting := isOf(blocked, e)
-				if isTarget || isChild(*subject, e) {
-					denied := deniedChild(rec, with, e)
-					denied.Held = held && !denied.ParentGone
-					denied.Waiting = waiting && !denied.ParentGone
-					denied.MayWait = !waiting && !denied.ParentGone && mayWait(&rec.Status, e)
-					report.Refusals = append(report.Refusals, denied)
-				}
-				if waiting {
-					blocked = nil // It is the latest one.
-				}
 			}
 		}
+		report.Refusals = append(report.Refusals, deniedChildren(rec, with, func(e v1alpha1.HistoryEntry) bool { return isTarget || isChild(*subject, e) })...)
 		if isTarget {
 			report.Withheld = append(report.Withheld, withheld(rec, with)...)
 		}
@@ -237,6 +223,29 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 		slices.SortStableFunc(list, func(a, b Refusal) int { return b.Time.Compare(a.Time.Time) })
 	}
 	return report
+}
+
+// deniedChildren returns the changes of children of a record's target that were denied, of those that is picks.
+func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.HistoryEntry) bool) []Refusal {
+	var out []Refusal
+	blocked, held := rec.Status.Blocked, slices.ContainsFunc(rec.Status.Active, isWithheld)
+	for _, e := range rec.Status.History {
+		if e.Event != v1alpha1.EventDenied {
+			continue
+		}
+		waiting := isOf(blocked, e)
+		if is(e) {
+			denied := deniedChild(rec, with, e)
+			denied.Held = held && !denied.ParentGone
+			denied.Waiting = waiting && !denied.ParentGone
+			denied.MayWait = !waiting && !denied.ParentGone && mayWait(&rec.Status, e)
+			out = append(out, denied)
+		}
+		if waiting {
+			blocked = nil // It is the latest one.
+		}
+	}
+	return out
 }
 
 // isOf reports whether a denial is what blocks an object, as far as the record tells whose that was.

@@ -564,11 +564,11 @@ func (b *book) uncausedOf(e *entry) []request {
 // allUncaused returns the triggers of all policies with an object that AllowancePolicies do not let be
 // written.
 func (b *book) allUncaused() []request {
-	var out []request
+	each := make([][]request, 0)
 	for _, e := range b.all() {
-		out = append(out, b.uncausedOf(e)...)
+		each = append(each, b.uncausedOf(e))
 	}
-	return out
+	return slices.Concat(each...)
 }
 
 // isEvaluated reports whether it is known what a trigger wants.

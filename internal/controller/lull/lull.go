@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Package lull says when the operator may write an object of its own accord, of which a controller loses
 // something if somebody writes it between what the controller reads and what it writes (D19).
 package lull

@@ -48,7 +48,8 @@ func (g *Gatherer) decideAsAsked(ctx context.Context, r *request) (*outcome, err
 			found = *r.again
 		}
 		before := found
-		if find(ctx, o, &found); r.again != nil && found == before {
+		find(ctx, o, &found)
+		if r.again != nil && found == before {
 			continue
 		}
 		r.again = &found

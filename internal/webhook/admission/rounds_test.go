@@ -85,14 +85,16 @@ func askAgain(t *testing.T, mutator *Mutator, req admission.Request, first admis
 
 // managed gives an object the managed fields of somebody who has written annotations.
 func managed(obj *unstructured.Unstructured, keys ...string) *unstructured.Unstructured {
-	fields := `"f:` + otherKey + `":{}`
-	for _, key := range keys {
-		fields += `,"f:` + key + `":{}`
+	written := make([]string, 0, len(keys)+1)
+	for _, key := range append([]string{otherKey}, keys...) {
+		written = append(written, `"f:`+key+`":{}`)
 	}
+	fields := &metav1.FieldsV1{}
+	fields.SetRawString(`{"f:metadata":{"f:annotations":{".":{},` + strings.Join(written, ",") + `}}}`)
 	obj = obj.DeepCopy()
 	obj.SetManagedFields(append(obj.GetManagedFields(), metav1.ManagedFieldsEntry{
 		Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:annotations":{".":{},` + fields + `}}}`)},
+		FieldsV1: fields,
 	}))
 	return obj
 }

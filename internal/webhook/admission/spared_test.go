@@ -37,6 +37,7 @@ func TestSpared(t *testing.T) {
 		History  []string
 	}
 	scaled := func(t *testing.T, user string, groups []string) admission.Request {
+		t.Helper()
 		return asking(t, user, groups, deployment(3), counted(deployment(5)))
 	}
 	tests := map[string]struct {

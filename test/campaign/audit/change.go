@@ -156,7 +156,7 @@ func OwnerChanges(before, after *Object) []Change {
 		}
 	}
 	for _, o := range after.Owners {
-		if !slices.ContainsFunc(before.Owners, o.Same) && !(again(o) && slices.ContainsFunc(before.Owners, o.namesAs)) {
+		if !slices.ContainsFunc(before.Owners, o.Same) && (!again(o) || !slices.ContainsFunc(before.Owners, o.namesAs)) {
 			out = append(out, Change{OwnersPath, Inserts, nil, o})
 		}
 	}
