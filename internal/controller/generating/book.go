@@ -564,8 +564,9 @@ func (b *book) uncausedOf(e *entry) []request {
 // allUncaused returns the triggers of all policies with an object that AllowancePolicies do not let be
 // written.
 func (b *book) allUncaused() []request {
-	each := make([][]request, 0)
-	for _, e := range b.all() {
+	all := b.all()
+	each := make([][]request, 0, len(all))
+	for _, e := range all {
 		each = append(each, b.uncausedOf(e))
 	}
 	return slices.Concat(each...)
