@@ -80,6 +80,20 @@ func (s *service) kills(names ...string) {
 	}
 }
 
+// asksTheOther returns when the API server asks the replica that is left: what it was just asking the one that was
+// killed passes, as policies ignore failures.
+func (c *cluster) asksTheOther(ctx context.Context, ns string) {
+	GinkgoHelper()
+	const inARow = 10
+	Eventually(ctx, func(g Gomega) {
+		for range inARow {
+			probe := builders.MakeDeployment(ns, "probe").Obj()
+			g.Expect(c.alice().Create(ctx, probe, client.DryRunAll)).To(Succeed())
+			g.Expect(probe.Annotations).To(HaveKey(v1alpha1.AnnotationAllowances))
+		}
+	}).Should(Succeed())
+}
+
 // runs reports whether a process of the control plane is there.
 func (s *service) runs(name string) bool {
 	for _, m := range s.cp.Status() {
@@ -132,6 +146,7 @@ func (c *cluster) succeeds(ctx context.Context, svc *service) {
 	owner, stranger, ns := c.alice(), c.mallory(), c.newNamespace(ctx)
 	led, _ := c.leading(ctx, svc).one(ctx, svc)
 	svc.kills(led)
+	c.asksTheOther(ctx, ns)
 
 	By("making and changing objects while none leads")
 	again := owner.deploy(ctx, builders.MakeDeployment(ns, "again").Replicas(2))
@@ -171,6 +186,7 @@ func (c *cluster) comeBack(ctx context.Context, svc *service) {
 	owner, stranger, ns := c.alice(), c.mallory(), c.newNamespace(ctx)
 	led, other := c.leading(ctx, svc).one(ctx, svc)
 	svc.kills(led)
+	c.asksTheOther(ctx, ns)
 	web := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
 	Eventually(ctx, func(g Gomega) { // With its digests, which come within two seconds.
 		g.Expect(c.record(ctx, g, web).Status.Approved).To(HaveValue(HaveField("Generation", web.Generation)))
