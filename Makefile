@@ -134,7 +134,7 @@ verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Check that generated files are up to d
 ##@ Tests
 
 .PHONY: test
-test: test-unit test-integration test-e2e ## Run every test: unit, integration, end to end.
+test: test-unit test-integration test-e2e demo ## Run every test: unit, integration, end to end, and the story that the README begins with.
 	@echo "=== all tests passed"
 
 .PHONY: test-unit

@@ -32,6 +32,9 @@ import (
 // reasonDenied is the reason of denials, in events and in the audit log.
 const reasonDenied = "Denied"
 
+// advisesApproval is in the answer to who may use what is approved.
+const advisesApproval = "kubectl annotate"
+
 // refuse has a person, and a controller that acts on nothing, change a ReplicaSet
 // though nothing on its Deployment allows it.
 func (s *story) refuse(ctx context.Context) error {
@@ -40,11 +43,11 @@ func (s *story) refuse(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	if _, err := s.kubectl(ctx, s.mallory, notCovered(rs),
+	if _, err := s.kubectl(ctx, s.mallory, notCovered(rs, "may have it done by changing Deployment web"),
 		"scale", "replicaset/"+rs.Name, "--replicas=1"); err != nil {
 		return err
 	}
-	if _, err := s.kubectl(ctx, s.controller, notCovered(rs),
+	if _, err := s.kubectl(ctx, s.controller, notCovered(rs, advisesApproval),
 		"patch", "replicaset/"+rs.Name, "-p", `{"spec":{"replicas":7}}`); err != nil {
 		return err
 	}
@@ -63,13 +66,13 @@ func (s *story) refuse(ctx context.Context) error {
 }
 
 // notCovered returns the answer to a change of the ReplicaSet's size: what was not
-// covered, who bounds it, and who could help.
-func notCovered(rs *appsv1.ReplicaSet) answer {
+// covered, who bounds it, and who could help how: it depends on who asks.
+func notCovered(rs *appsv1.ReplicaSet, help string) answer {
 	return answer{refused: true, says: []string{
 		"Forbidden",
 		"spec.replicas of ReplicaSet " + rs.Name,
 		"AllowancePolicy deployment", "Deployment web",
-		"Group platform-team", "kubectl annotate",
+		"Group platform-team", help,
 		"kubectl get allowancerecord",
 	}}
 }

@@ -56,7 +56,7 @@ func (s *story) forge(ctx context.Context) error {
 	if err := s.claim("the Deployment has no ledger, as before", stays); err != nil {
 		return err
 	}
-	if _, err := s.kubectl(ctx, s.controller, notCovered(rs),
+	if _, err := s.kubectl(ctx, s.controller, notCovered(rs, advisesApproval),
 		"patch", "replicaset/"+rs.Name, "-p", `{"spec":{"replicas":7}}`); err != nil {
 		return err
 	}
