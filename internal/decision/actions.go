@@ -18,7 +18,6 @@ package decision
 
 import (
 	"context"
-	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -38,7 +37,7 @@ func (in *Input) ReportsStatus() bool {
 
 // maybeInitiates reports whether the requester may initiate on the object or above it.
 func (in *Input) maybeInitiates() bool {
-	return in.AncestorInitiator || slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
+	return in.AncestorInitiator || policy.MayInitiate(in.Requester, in.OwnPolicies)
 }
 
 // act adds what an action earns, rule by rule, and reports whether it may not be taken: as with a

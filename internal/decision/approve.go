@@ -24,10 +24,10 @@ import (
 )
 
 // What somebody approves counts as just changed by them (D20). So nobody approves what they could not
-// have changed themselves: each field of which something is withheld is judged by all rules about it,
-// whatever the approval calls it. Observed where the rules were asked that are about what the approval
-// names: a policy that only warns had a rule about all of the spec, and whoever could initiate by that
-// approved, with *, the image that another policy withheld.
+// have changed themselves: each withheld field is judged by all rules about it, whatever the approval
+// calls it. *Observed* where only the rules about what the approval names were asked: a policy that warns had a
+// rule about all of the spec, and whoever could initiate by that approved with * the image that another
+// policy withheld.
 
 // approve adds what the request approves earns, and returns the places that are approved. What stays
 // withheld earns nothing, nor does what is above it or below.

@@ -34,7 +34,7 @@ import (
 // Secret within 1.5 seconds.
 func (in *Input) CarriesMetadata() bool {
 	return in.ParentState == ParentFound && in.Parent.isWithheld() && !in.Parent.Known().TemplateMetadata &&
-		!slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) }) &&
+		!policy.MayInitiate(in.Requester, in.Parent.Policies) &&
 		in.MayExercise()
 }
 

@@ -18,7 +18,6 @@ package decision
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -182,7 +181,7 @@ func (in *Input) KeepsBooks() bool {
 }
 
 func origin(in *Input) bool {
-	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
+	return policy.MayInitiate(in.Requester, in.OwnPolicies)
 }
 
 // Bounding returns the policies of the parent that bound the child in its phase.

@@ -25,22 +25,22 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// NotMet returns the conditions because of which nobody can approve changes of an object as it is, for messages: of
-// the rules about them, for whose targets no other rule answers. They are asked at an approval as they were at the
-// change (D14). What a condition says of who asks cannot be told before somebody does, and is taken to hold.
-// policies are those in effect for the object, of which only its coordinates and what it has now are looked at.
-func NotMet(ctx context.Context, policies []*policy.Policy, object Child, paths ...string) []Problem {
+// NotMet names the conditions because of which nobody can approve changes of an object as it is, with the policies that
+// have them: those of the rules about the changes, for whose targets no other rule answers. They are asked at an approval
+// as they were at the change (D14). What a condition says of who asks cannot be told before somebody does, and is taken
+// to hold. The policies are those in effect for the object. Of the object its coordinates and New are read.
+func NotMet(ctx context.Context, policies []*policy.Policy, object Child, paths ...string) []string {
 	object.Old = object.New // Approving changes nothing of it.
 	held := (&Input{Operation: Update, Child: object}).conditions()
-	var out []Problem
+	out := make([]string, 0, len(paths))
 	for _, text := range paths {
 		path, err := change.ParsePath(text)
 		if err != nil {
 			continue
 		}
 		for _, problem := range notMetAt(ctx, policies, held, path) {
-			if !slices.ContainsFunc(out, func(p Problem) bool { return p.Policy == problem.Policy && p.Expression == problem.Expression }) {
-				out = append(out, problem)
+			if text := problemText(problem); !slices.Contains(out, text) {
+				out = append(out, text)
 			}
 		}
 	}
@@ -74,17 +74,11 @@ func asksWho(c *policy.Condition) bool {
 	return strings.Contains(c.Source(), "request") && strings.Contains(c.Source(), "user")
 }
 
-// ProblemTexts names conditions that do not hold, each once, with the policies that have them.
-func ProblemTexts(problems []Problem) []string {
-	out := make([]string, 0, len(problems))
-	for _, p := range problems {
-		text := p.Expression + " (AllowancePolicy " + p.Policy + ")"
-		if p.Err != nil {
-			text += ", which cannot be evaluated"
-		}
-		if !slices.Contains(out, text) {
-			out = append(out, text)
-		}
+// problemText names a condition that does not hold.
+func problemText(p Problem) string {
+	text := p.Expression + " (AllowancePolicy " + p.Policy + ")"
+	if p.Err != nil {
+		text += ", which cannot be evaluated"
 	}
-	return out
+	return text
 }

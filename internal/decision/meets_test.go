@@ -87,7 +87,7 @@ func TestNotMet(t *testing.T) {
 				paths = []string{"spec.replicas"}
 			}
 			object := Child{Namespace: "shop", Name: "web", New: map[string]any{"spec": map[string]any{"replicas": int64(3)}}}
-			got := ProblemTexts(NotMet(t.Context(), policies, object, paths...))
+			got := NotMet(t.Context(), policies, object, paths...)
 			if len(got) == 0 {
 				got = nil
 			}

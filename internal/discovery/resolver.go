@@ -98,7 +98,7 @@ type Storage struct {
 	Converted bool
 	// Defaults of that version; nil if it has none.
 	Defaults *Defaults
-	// Fields are those that it has; nil where it has any.
+	// Fields are those of that version; nil where it takes any field.
 	Fields *structuralschema.Structural
 }
 

@@ -31,9 +31,9 @@ import (
 type Storing struct {
 	// Version in which objects are stored.
 	Version string
-	// Fields are those that it has.
+	// Fields of that version.
 	Fields *structuralschema.Structural
-	// Defaults of it; nil if it has none.
+	// Defaults of that version; nil if it has none.
 	Defaults *Defaults
 }
 

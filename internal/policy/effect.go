@@ -92,9 +92,7 @@ func (i *Index) Approving(chain []Holder) [][]*Policy {
 // MayInitiateAbove reports whether the requester may initiate above the first of a chain
 // of holders, where that counts for it.
 func (i *Index) MayInitiateAbove(chain []Holder, r Requester) bool {
-	return slices.ContainsFunc(i.Approving(chain), func(policies []*Policy) bool {
-		return slices.ContainsFunc(policies, func(p *Policy) bool { return p.MayInitiate(r) })
-	})
+	return slices.ContainsFunc(i.Approving(chain), func(policies []*Policy) bool { return MayInitiate(r, policies) })
 }
 
 // InitiatorsOf returns who may initiate on the first of a chain of holders; where its policies

@@ -139,6 +139,11 @@ func Retries(r Requester, parents, own []*Policy) bool {
 	return r.IsComponent() || slices.ContainsFunc(parents, acts) || slices.ContainsFunc(own, acts)
 }
 
+// MayInitiate reports whether the requester may initiate by any of the policies.
+func MayInitiate(r Requester, policies []*Policy) bool {
+	return slices.ContainsFunc(policies, func(p *Policy) bool { return p.MayInitiate(r) })
+}
+
 // MayExercise reports whether the requester may use allowances of a parent on its
 // child: where it is any subject of a policy in effect for the parent (parents)
 // or for the child (own). Where these name nobody without mayInitiate, any

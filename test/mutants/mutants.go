@@ -1300,7 +1300,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody approves",
-		edits: []edit{{"internal/webhook/admission/approve.go", "return f.AncestorInitiator ||", "return true || f.AncestorInitiator ||"}},
+		edits: []edit{{"internal/webhook/admission/approve.go", "return f.AncestorInitiator || policy.MayInitiate(f.Requester, f.OwnPolicies)", "return true || policy.MayInitiate(f.Requester, f.OwnPolicies)"}},
 		ways:  []string{"approving without the right to"},
 	},
 	{

@@ -39,13 +39,13 @@ type Policies struct {
 
 	// Objects are the policies as they are stored, by name.
 	Objects map[string]*v1alpha1.AllowancePolicy
-	// Idle are those that are not in the index, as the operator judges nothing by them.
+	// Idle are the policies by which the operator judges nothing. The index leaves them out.
 	Idle []Idle
 }
 
 // Policies reads and compiles the AllowancePolicies. As in the operator, what is
-// wrong in one of them is left out, and so is all of one that clashes with others, whose kind is not served, or
-// that the operator says it does not judge by.
+// wrong in one of them is left out. So is all of a policy that clashes with others, that is for a kind which is
+// not served, or by which the operator judges nothing, as its status says.
 func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 	var list v1alpha1.AllowancePolicyList
 	if err := c.List(ctx, &list); err != nil {

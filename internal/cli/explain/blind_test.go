@@ -30,8 +30,8 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// TestUnrestrictedBlindly has a Service, whose status never tells whether it is still new: what no policy restricts
-// meanwhile is not for people who may use no allowances, as admission has it.
+// The status of a Service never tells whether it is still new. People who may use no allowances are refused then what
+// no policy restricts, as admission does.
 func TestUnrestrictedBlindly(t *testing.T) {
 	p := &v1alpha1.AllowancePolicy{}
 	if err := yaml.UnmarshalStrict([]byte(`

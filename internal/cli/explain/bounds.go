@@ -125,8 +125,8 @@ func (h *holder) within(kind schema.GroupKind, section func(*policy.Policy) *pol
 	return out
 }
 
-// unrestricted returns what a phase allows that no policy restricts for a kind. Where nothing tells whether the
-// holder is still new, that is for those who may use its allowances: others need one, as they would of a settled one.
+// unrestricted returns what is allowed of a kind in a phase that no policy restricts: anything. Where nothing tells
+// whether the holder is still new, that is for those who may use its allowances. Others need one, as if it had settled.
 func (h *holder) unrestricted(kind schema.GroupKind) []Permission {
 	because := string(h.Phase()) + ": no policy restricts that phase"
 	if !h.Blind {

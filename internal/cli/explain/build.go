@@ -153,7 +153,7 @@ func asChild(s *sight) *Child {
 
 func you(s *sight) *You {
 	out := &You{Name: s.you.Username}
-	out.MayInitiate = slices.ContainsFunc(s.policies.InEffect(s.chain), func(p *policy.Policy) bool { return p.MayInitiate(*s.you) })
+	out.MayInitiate = policy.MayInitiate(*s.you, s.policies.InEffect(s.chain))
 	out.MayApprove = out.MayInitiate || s.policies.MayInitiateAbove(s.chain, *s.you)
 	return out
 }

@@ -83,9 +83,9 @@ func (h *holder) withheld(marks ledger.Ledger, above []string) []Obstacle {
 
 // notMet returns the conditions because of which nobody can approve a change of the holder as it is.
 func (h *holder) notMet(path string) []string {
-	return decision.ProblemTexts(decision.NotMet(context.Background(), h.Policies, decision.Child{
+	return decision.NotMet(context.Background(), h.Policies, decision.Child{
 		Namespace: h.Namespace, Name: h.Name, New: h.obj.Object,
-	}, path))
+	}, path)
 }
 
 func (h *holder) firstSeen() map[string]*metav1.Time {

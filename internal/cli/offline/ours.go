@@ -33,7 +33,7 @@ const KindPolicyTest = "PolicyTest"
 // listSuffix is what the kinds of lists end with.
 const listSuffix = "List"
 
-// ourKinds are those of the group kausality.io, in order.
+// ourKinds are the kinds of the group kausality.io, sorted.
 var ourKinds = func() []string {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
@@ -48,9 +48,8 @@ var ourKinds = func() []string {
 	return kinds
 }()
 
-// Misnamed returns what is wrong with documents that name the group kausality.io, and a version
-// or kind that it does not have: a command that passes over what it has no use for would
-// never look at them, and nobody would be told.
+// Misnamed finds the documents of the group kausality.io whose version or kind the group does not have.
+// Commands pass over documents that they have no use for: without this, nobody would be told.
 func Misnamed(docs []*source.Document) []source.Problem {
 	var out []source.Problem
 	for _, doc := range docs {

@@ -30,9 +30,9 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// far says what may be refused in a namespace below cluster-scoped objects, whose records are in another
-// one. A record does not tell in which namespace a child is. Where no policy lets such an object have children
-// in namespaces, nothing is read.
+// far names the cluster-scoped objects below which something waits, maybe in the namespace that was asked about:
+// their records are in another namespace, and do not tell in which one a child is. Nothing is read where no policy
+// for cluster-scoped objects names children that are in namespaces.
 func far(ctx context.Context, c *cluster.Cluster, policies cluster.Policies) []string {
 	if !slices.ContainsFunc(policies.Policies(), func(p *policy.Policy) bool {
 		return !c.Namespaced(p.For.GroupKind()) && slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool { return isInNamespaces(c, e) })
@@ -57,8 +57,8 @@ func far(ctx context.Context, c *cluster.Cluster, policies cluster.Policies) []s
 	return out
 }
 
-// waitingInNamespaces returns a denial of a child in whatever namespace that somebody may still wait for, nil where
-// there is none.
+// waitingInNamespaces returns a denial that somebody may still wait for, of a child that is in some namespace; nil
+// where there is none.
 func waitingInNamespaces(c *cluster.Cluster, policies cluster.Policies, rec *v1alpha1.AllowanceRecord) *v1alpha1.HistoryEntry {
 	for i := range rec.Status.History {
 		e := &rec.Status.History[i]

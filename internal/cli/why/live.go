@@ -47,7 +47,7 @@ type live struct {
 	// obj is nil where it is gone or cannot be read, and gone is true where it does not exist any more.
 	obj  *unstructured.Unstructured
 	gone bool
-	// chain is what stands above it, itself first.
+	// chain has the object itself, and then what is above it.
 	chain []policy.Holder
 }
 
@@ -62,8 +62,8 @@ func (s scene) of(rec *v1alpha1.AllowanceRecord) live {
 	return s.look(rec.Spec.TargetRef)
 }
 
-// looking returns a function that reads objects, each once, beginning with the one that was read already.
-// Notes are added of what stands above them and cannot be read.
+// looking returns a function that reads objects, each once. The one that was asked about has been read already.
+// What is above them and cannot be read is added to the notes.
 func looking(ctx context.Context, c *cluster.Cluster, policies cluster.Policies, seen *seen) func(v1alpha1.TargetReference) live {
 	type identity struct {
 		kind            schema.GroupKind
@@ -123,9 +123,11 @@ func (s scene) approvers(at live, ref v1alpha1.TargetReference, paths ...string)
 
 // initiators returns who may initiate on an object, whatever changes.
 func (s scene) initiators(at live, ref v1alpha1.TargetReference) []string {
-	out := policy.InitiatorsIn(s.For(kindOf(ref)))
+	var out []string
 	if at.obj != nil {
 		out = s.InitiatorsOf(at.chain)
+	} else {
+		out = policy.InitiatorsIn(s.For(kindOf(ref)))
 	}
 	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
@@ -135,9 +137,9 @@ func (s scene) notMet(at live, paths ...string) []string {
 	if at.obj == nil {
 		return nil
 	}
-	return decision.ProblemTexts(decision.NotMet(context.Background(), s.InEffect(at.chain), decision.Child{
+	return decision.NotMet(context.Background(), s.InEffect(at.chain), decision.Child{
 		Namespace: at.obj.GetNamespace(), Name: at.obj.GetName(), New: at.obj.Object,
-	}, paths...))
+	}, paths...)
 }
 
 // conditions returns those of the rules about changes of an object: what is refused has to meet them.

@@ -168,9 +168,9 @@ func (v view) blockedMessage(d v1alpha1.Decision, withheld []string, strays []v1
 
 // notMet returns the conditions because of which nobody can approve what is withheld of the holder as it is.
 func (v view) notMet(withheld []string) []string {
-	return decision.ProblemTexts(decision.NotMet(context.Background(), v.policies, decision.Child{
+	return decision.NotMet(context.Background(), v.policies, decision.Child{
 		Namespace: v.obj.GetNamespace(), Name: v.obj.GetName(), New: v.obj.Object,
-	}, withheld...))
+	}, withheld...)
 }
 
 // initiators of the policies in effect.

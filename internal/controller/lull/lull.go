@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package lull says when the operator may write an object of its own accord, of which a controller loses
-// something if somebody writes it between what the controller reads and what it writes (D19).
+// Package lull says when the operator may write an object of its own accord whose controller goes by a schedule. Such a
+// controller loses something if somebody writes the object between its own read and its own write (D19).
 package lull
 
 import (

@@ -17,8 +17,6 @@ limitations under the License.
 package admission
 
 import (
-	"slices"
-
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
@@ -155,16 +153,13 @@ func (o *outcome) approves() bool {
 
 // mayApprove reports whether the requester may approve changes of the object.
 func (f *facts) mayApprove() bool {
-	return f.AncestorInitiator || slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool {
-		return p.MayInitiate(f.Requester)
-	})
+	return f.AncestorInitiator || policy.MayInitiate(f.Requester, f.OwnPolicies)
 }
 
 // mayApproveAdoption reports whether the requester may approve that the object has the parents that it has.
 // That is about all of the object: who may initiate by policies alone that are less strict than others may not.
 func (f *facts) mayApproveAdoption() bool {
-	return slices.ContainsFunc(policy.Strictest(f.OwnPolicies), func(p *policy.Policy) bool { return p.MayInitiate(f.Requester) }) ||
-		f.AncestorInitiator
+	return f.AncestorInitiator || policy.MayInitiate(f.Requester, policy.Strictest(f.OwnPolicies))
 }
 
 // approved returns the fields that one path of the annotation names. A path without

@@ -203,7 +203,7 @@ func (f *facts) byAuthor(r *request) bool {
 	if metav1.GetControllerOf(r.new) != nil {
 		return f.gate.byComposer
 	}
-	return slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(r.requester) })
+	return policy.MayInitiate(r.requester, f.OwnPolicies)
 }
 
 // gatePatches returns what turns the new object of a request into the one whose gate is
@@ -236,8 +236,7 @@ func (o *outcome) gatePatches(r *request, want map[string]string) []jsonpatch.Op
 // the object goes: whoever may initiate on the object, or above it, or may have on what
 // was above it and is gone.
 func (f *facts) mayOrphan(r *request) bool {
-	return f.AncestorInitiator ||
-		slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(r.requester) }) ||
+	return f.AncestorInitiator || policy.MayInitiate(r.requester, f.OwnPolicies) ||
 		f.ParentState == decision.ParentGone && slices.ContainsFunc(f.index.Policies(), func(p *policy.Policy) bool { return f.wasAbove(p) && p.MayInitiate(r.requester) })
 }
 

@@ -106,8 +106,7 @@ func (p *parentFacts) boundsKind(kind schema.GroupKind) bool {
 // mayInitiateOn reports whether somebody may initiate on the first of a chain of holders,
 // or on what is above it.
 func mayInitiateOn(index *policy.Index, chain []policy.Holder, who policy.Requester) bool {
-	return slices.ContainsFunc(policy.Strictest(index.InEffect(chain)), func(p *policy.Policy) bool { return p.MayInitiate(who) }) ||
-		index.MayInitiateAbove(chain, who)
+	return policy.MayInitiate(who, policy.Strictest(index.InEffect(chain))) || index.MayInitiateAbove(chain, who)
 }
 
 // gatherSurplus finds out, where a child is deleted whose parent has strays of the same

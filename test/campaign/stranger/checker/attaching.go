@@ -33,7 +33,7 @@ func (c *checker) checkAttachments() {
 			continue
 		}
 		for _, v := range l.Versions[1:] {
-			if v.Deleting || slices.ContainsFunc(v.Writers(), c.carriesOut) || c.excused(v.By, l) {
+			if v.Deleting || slices.ContainsFunc(v.Writers(), carriesOut) || c.excused(v.By, l) {
 				continue
 			}
 			for _, o := range v.Owners {
@@ -57,6 +57,4 @@ func (c *checker) saysWho(l *audit.Life, v *audit.Version) bool {
 }
 
 // carriesOut reports whether a request is by a controller.
-func (c *checker) carriesOut(w *audit.Write) bool {
-	return strings.HasPrefix(w.User, "system:serviceaccount:")
-}
+func carriesOut(w *audit.Write) bool { return strings.HasPrefix(w.User, serviceAccounts) }

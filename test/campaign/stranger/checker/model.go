@@ -18,7 +18,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -260,7 +259,7 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 // have, as many do before they do anything else, and others. What is withheld is not filled in.
 func (s *state) filledIn(ever []*policylog.Policy, v *audit.Version, changes []audit.Change) (filled, others []audit.Change) {
 	may := s.initializing && !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
-		return !strings.HasPrefix(w.User, serviceAccounts) || !policylog.Knows(ever, w, false)
+		return !carriesOut(w) || !policylog.Knows(ever, w, false)
 	})
 	for _, ch := range changes {
 		if may && ch.Verb == audit.Inserts && !slices.ContainsFunc(s.held, func(h held) bool { return audit.Related(h.path, ch.Path) }) {
