@@ -17,6 +17,7 @@ limitations under the License.
 package policy
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -73,20 +74,25 @@ func Misjudged(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 			out = append(out, fmt.Sprintf("%s: %s", at, problem))
 		}
 	}
-	conditions := func(kind schema.GroupVersionKind, sources []string, at *field.Path) {
+	conditions := func(kind schema.GroupVersionKind, sources []string, at *field.Path, otherwise string) {
 		for i, source := range sources {
-			look(kind, changeScope, source, at.Child("conditions").Index(i))
+			at := at.Child("conditions").Index(i)
+			look(kind, changeScope, source, at)
+			if always, same := constant(changeScope, source); same && !always {
+				out = append(out, fmt.Sprintf("%s: it is never true: %s", at, otherwise))
+			}
 		}
 	}
 	if s := spec.Maintaining; s != nil {
 		for i := range s.Policies {
 			if child, served := declared.KindFor(resourceOf(s.Policies[i].Target)); served {
-				conditions(child, s.Policies[i].Conditions, path.Child("maintaining", "policies").Index(i))
+				conditions(child, s.Policies[i].Conditions, path.Child("maintaining", "policies").Index(i),
+					"the entry lets nothing through")
 			}
 		}
 	}
 	for i := range spec.Rules {
-		conditions(parent, spec.Rules[i].Conditions, path.Child("rules").Index(i))
+		conditions(parent, spec.Rules[i].Conditions, path.Child("rules").Index(i), "the rule allows nothing, and every change of what it is about is withheld")
 	}
 	return out
 }
@@ -155,7 +161,9 @@ func misjudges(in scope, source string, fields Fields) []string {
 		return nil
 	}
 	j := judging{fields: fields, bound: map[string]inferred{}}
-	j.infer(tree.NativeRep().Expr())
+	if all := j.infer(tree.NativeRep().Expr()); all.valueType != "" && all.valueType != change.ValueBool {
+		j.add(fmt.Sprintf("it yields %s, which is neither true nor false: that does not hold", all.told()))
+	}
 	return j.found
 }
 
@@ -172,15 +180,26 @@ func parsed(in scope, source string) *cel.Ast {
 	return tree
 }
 
-// constant returns the value of an expression that is nothing but true or false, whatever it is
-// evaluated for; same is false for all others.
+// constant returns the value of an expression that looks at no variable, and so has the same for
+// whatever it is evaluated for; same is false for all others, and for those that have none.
 func constant(in scope, source string) (value, same bool) {
 	tree := parsed(in, source)
-	if tree == nil || tree.NativeRep().Expr().Kind() != ast.LiteralKind {
+	if tree == nil {
 		return false, false
 	}
-	value, same = tree.NativeRep().Expr().AsLiteral().Value().(bool)
-	return value, same
+	looks := false
+	ast.PostOrderVisit(tree.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		looks = looks || e.Kind() == ast.IdentKind
+	}))
+	if looks {
+		return false, false
+	}
+	condition, err := compileCondition(in, source)
+	if err != nil {
+		return false, false
+	}
+	value, err = condition.Eval(context.Background(), Activation{})
+	return value, err == nil
 }
 
 // looksAtGeneration reports whether an expression selects a generation of anything, or goes

@@ -140,6 +140,32 @@ func TestMisjudgedPlaces(t *testing.T) {
 	}
 }
 
+func TestMisjudgedConditions(t *testing.T) {
+	const at, never = "spec.rules[0].conditions[0]: ", "it is never true: the rule allows nothing, and every change of what it is about is withheld"
+	tests := map[string]struct {
+		condition string
+		want      []string
+	}{
+		"never":                    {condition: "1 == 2", want: []string{at + never}},
+		"never, by a list":         {condition: "'a' in ['b'].filter(i, i != 'c')"},
+		"always":                   {condition: "true"},
+		"by the object":            {condition: "object.spec.paused"},
+		"what yields no condition": {condition: "object.spec.replicas", want: []string{at + "it yields object.spec.replicas (a number), which is neither true nor false: that does not hold"}},
+		"of no known type":         {condition: "object.spec.unknown"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			spec := &v1alpha1.AllowancePolicySpec{
+				For:   v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"},
+				Rules: []v1alpha1.Rule{{Trigger: "spec.replicas", Conditions: []string{tt.condition}}},
+			}
+			if diff := cmp.Diff(tt.want, Misjudged(spec, typed{})); diff != "" {
+				t.Errorf("Misjudged() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestMisjudges(t *testing.T) {
 	c, err := compileCondition(consumptionScope, "object.status.observedGeneration >= allowance.generation && object.status.items.all(i, i.at == 'a')")
 	if err != nil {

@@ -53,6 +53,9 @@ func Unmatched(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 		parent:   schema.GroupVersionKind{Group: spec.For.APIGroup, Version: spec.For.APIVersion, Kind: spec.For.Kind},
 	}
 	path := field.NewPath("spec")
+	for i := range spec.Subjects {
+		u.subject(spec.Subjects[i].Subject, path.Child("subjects").Index(i))
+	}
 	for _, named := range knowledge.Fields(spec.Knowledge, path.Child("knowledge")) {
 		u.pattern(u.parent, named.Path, named.At)
 	}
@@ -64,7 +67,11 @@ func Unmatched(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 	}
 	if s := spec.Maintaining; s != nil {
 		for i := range s.Policies {
-			u.entry(&s.Policies[i].PolicyEntry, path.Child("maintaining", "policies").Index(i))
+			at := path.Child("maintaining", "policies").Index(i)
+			u.entry(&s.Policies[i].PolicyEntry, at)
+			for j, subject := range s.Policies[i].Subjects {
+				u.subject(subject, at.Child("subjects").Index(j))
+			}
 		}
 	}
 	for i := range spec.Rules {
@@ -90,6 +97,12 @@ type unmatched struct {
 func (u *unmatched) entries(entries []v1alpha1.PolicyEntry, path *field.Path) {
 	for i := range entries {
 		u.entry(&entries[i], path.Index(i))
+	}
+}
+
+func (u *unmatched) subject(s v1alpha1.Subject, path *field.Path) {
+	if why := nobody(s); why != "" {
+		u.add(path, why)
 	}
 }
 

@@ -95,6 +95,34 @@ func TestUnmatched(t *testing.T) {
 				"spec.rules[0].policies[0].mutations[0].jsonPath: in kind ReplicaSet, spec.dead is a list",
 			},
 		},
+		"subjects": {
+			policy: forDeployments(`  subjects:
+  - {kind: User, name: alice}
+  - {kind: User, name: "*"}
+  - {kind: User, name: system:authenticated}
+  - {kind: User, name: "system:serviceaccounts:ci"}
+  - {kind: User, name: "system:serviceaccount:ci:deployer"}
+  - {kind: Group, name: "system:serviceaccounts:ci"}
+  - {kind: Group, name: "system:serviceaccount:ci:deployer"}
+  - {kind: Group, name: "*"}
+  - {kind: ServiceAccount, namespace: ci, name: deployer}
+  - {kind: ServiceAccount, namespace: ci, name: "system:serviceaccount:ci:deployer"}
+  - {kind: ServiceAccount, namespace: ci, name: Deployer}
+  - {kind: ServiceAccount, namespace: "ci/deployer", name: deployer}
+  maintaining: {policies: [{target: ` + replicaSet + `, relation: ControllerChild, subjects: [{kind: User, name: "*"}]}]}
+`),
+			want: []string{
+				"spec.subjects[1]: no User is called *, which is no pattern here; Group system:authenticated has everybody",
+				"spec.subjects[2]: that is a group, and no user; it is kind Group",
+				"spec.subjects[3]: that is a group, and no user; it is kind Group",
+				"spec.subjects[6]: that is a user, and no group; it is kind ServiceAccount, namespace ci, name deployer",
+				"spec.subjects[7]: no Group is called *, which is no pattern here; Group system:authenticated has everybody",
+				"spec.subjects[9]: that is the user of a ServiceAccount, and not its name; it is namespace ci, name deployer",
+				"spec.subjects[10]: no ServiceAccount can be called so: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+				"spec.subjects[11]: no namespace can be called as its namespace is: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+				"spec.maintaining.policies[0].subjects[0]: no User is called *, which is no pattern here; Group system:authenticated has everybody",
+			},
+		},
 		"a child that cannot be owned, once": {
 			policy: forDeployments(`  deleting: {policies: [{target: ` + xdatabase + `, relation: ControllerChild}]}
   initializing: {policies: [{target: ` + xdatabase + `, relation: ControllerChild}]}
