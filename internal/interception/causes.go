@@ -30,6 +30,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/policy"
 )
 
 // CausePath is where the operator serves the hook that notes on an object who changed it.
@@ -88,7 +89,7 @@ func causeRules(in Input) []admissionregistrationv1.RuleWithOperations {
 		Operations: writing,
 		Rule: admissionregistrationv1.Rule{
 			APIGroups: []string{v1alpha1.GroupVersion.Group}, APIVersions: []string{v1alpha1.GroupVersion.Version},
-			Resources: []string{resourceGenerating.Resource}, Scope: ptr.To(admissionregistrationv1.ClusterScope),
+			Resources: []string{policy.Generating.Resource}, Scope: ptr.To(admissionregistrationv1.ClusterScope),
 		},
 	}}, in.Triggers...)
 	for _, s := range in.Sources {
@@ -189,13 +190,12 @@ const requested = `request.resource.group + "/" + request.resource.resource`
 // notExempt leaves out what is never intercepted: a rule may name all resources there are.
 var notExempt = fmt.Sprintf(`[%s].exists(r, r == %q
 || !(r in %s) && !(request.resource.group in %s))`,
-	requested, resourceGenerating.Group+"/"+resourceGenerating.Resource, list(exemptNames()...), list(sets.List(exemptGroups)...))
+	requested, policy.Generating.Group+"/"+policy.Generating.Resource, list(exemptNames()...), list(policy.ExemptGroups()...))
 
 func exemptNames() []string {
-	names := make([]string, 0, exempt.Len())
-	for gr := range exempt {
+	var names []string
+	for _, gr := range policy.ExemptResources() {
 		names = append(names, gr.Group+"/"+gr.Resource)
 	}
-	slices.Sort(names)
 	return names
 }

@@ -21,11 +21,9 @@ import (
 	"maps"
 	"slices"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -56,33 +54,6 @@ func (r *resource) written() bool { return r.holder || r.gated }
 
 func (r *resource) isPods() bool { return r.GroupResource == schema.GroupResource{Resource: "pods"} }
 
-// exempt are resources that are never intercepted, whatever policies say (D15):
-// a cluster that cannot renew leases or register nodes while the operator is away
-// does not bring the operator back.
-var exempt = sets.New(
-	schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"},
-	schema.GroupResource{Resource: "events"},
-	schema.GroupResource{Group: "events.k8s.io", Resource: "events"},
-	schema.GroupResource{Resource: "nodes"},
-)
-
-// exemptGroups are groups of which no resource is intercepted, but for GeneratingPolicies, which
-// are causes like any other object: our own kinds, the configuration of admission itself, and the reviews that each request may need
-// to be authenticated and authorized.
-var exemptGroups = sets.New(
-	v1alpha1.GroupVersion.Group,
-	admissionregistrationv1.GroupName,
-	"authentication.k8s.io",
-	"authorization.k8s.io",
-)
-
-// resourceGenerating is the resource of GeneratingPolicies.
-var resourceGenerating = schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "generatingpolicies"}
-
-func isExempt(gr schema.GroupResource) bool {
-	return exempt.Has(gr) || exemptGroups.Has(gr.Group) && gr != resourceGenerating
-}
-
 // collect returns the resources that policies name and the cluster serves, sorted
 // by group and name. All policies name a resource in the same version (policy.Clashes).
 func collect(in Input) []*resource {
@@ -103,11 +74,11 @@ func collect(in Input) []*resource {
 	for _, p := range in.Policies {
 		holder, served := in.Holder(p.For)
 		parents, children, _ := in.demands(p, holder.Namespaced)
-		if served && !isExempt(holder.Resource.GroupResource()) {
+		if served && !policy.Exempt(holder.Resource.GroupResource()) {
 			add(&holder, parents...).holder = true
 		}
 		for gvr := range targets(p) {
-			if child, ok := in.Child(gvr); ok && !isExempt(gvr.GroupResource()) {
+			if child, ok := in.Child(gvr); ok && !policy.Exempt(gvr.GroupResource()) {
 				add(&child, children...)
 			}
 		}
@@ -117,7 +88,7 @@ func collect(in Input) []*resource {
 		holder, _ := in.Holder(p.For)
 		_, _, gated := in.demands(p, holder.Namespaced)
 		for _, g := range in.gated(p) {
-			if !isExempt(g.Resource.GroupResource()) {
+			if !policy.Exempt(g.Resource.GroupResource()) {
 				add(&g.Served, gated...).gated = true
 			}
 		}

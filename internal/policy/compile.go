@@ -17,6 +17,7 @@ limitations under the License.
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -126,7 +127,12 @@ func (c *compiler) parentKind(k v1alpha1.ParentKind, path *field.Path) schema.Gr
 	if k.Kind == "" {
 		c.report(field.Required(path.Child("kind"), "the kind in the singular, such as Deployment"))
 	}
-	return schema.GroupVersionKind{Group: k.APIGroup, Version: k.APIVersion, Kind: k.Kind}
+	out := schema.GroupVersionKind{Group: k.APIGroup, Version: k.APIVersion, Kind: k.Kind}
+	if exemptKind(out.GroupKind()) {
+		c.report(field.Invalid(path, k.Kind, fmt.Sprintf("no policy can be for kind %s: "+
+			"Kausality is never asked about these, so that a cluster comes up without it", out.GroupKind())))
+	}
+	return out
 }
 
 // selector compiles a label selector; an omitted one selects everything.

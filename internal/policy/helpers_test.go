@@ -43,6 +43,7 @@ var served = map[schema.GroupVersionResource]string{
 	{Group: "apps", Version: "v1", Resource: "controllerrevisions"}:                      "ControllerRevision",
 	{Version: "v1", Resource: "pods"}:                                                    "Pod",
 	{Version: "v1", Resource: "services"}:                                                "Service",
+	{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}:                    "Lease",
 	{Version: "v1", Resource: "configmaps"}:                                              "ConfigMap",
 	{Group: "example.com", Version: "v1alpha1", Resource: "xdatabases"}:                  "XDatabase",
 	{Group: "example.com", Version: "v1", Resource: "xdatabases"}:                        "XDatabase",

@@ -111,6 +111,10 @@ func (u *unmatched) entry(e *v1alpha1.PolicyEntry, path *field.Path) {
 	if e.Target.Resource == "" || !served {
 		return
 	}
+	if Exempt(resourceOf(e.Target).GroupResource()) {
+		u.add(path.Child("target"), fmt.Sprintf("Kausality is never asked about %s, and bounds none", resourceOf(e.Target).GroupResource()))
+		return
+	}
 	u.scopes(child, path.Child("target"))
 	for i, m := range e.Mutations {
 		u.mutation(child, m.JSONPath, path.Child("mutations").Index(i).Child("jsonPath"))

@@ -141,6 +141,10 @@ func TestUnmatched(t *testing.T) {
     - {target: {external: {provider: aws}}, relation: External, verbs: [Delete]}
   rules: [{trigger: "spec[", capture: ["a["]}]
 `)},
+		"a child that nobody is asked about": {
+			policy: forDeployments("  deleting: {policies: [{target: {apiGroup: coordination.k8s.io, apiVersion: v1, resource: leases}, relation: ControllerChild}]}\n"),
+			want:   []string{"spec.deleting.policies[0].target: Kausality is never asked about leases.coordination.k8s.io, and bounds none"},
+		},
 		"outside of all namespaces": {
 			policy: `
 spec:

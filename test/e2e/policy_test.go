@@ -448,8 +448,8 @@ var _ = Describe("A policy", func() {
 			"spec.rules[0].policies[0].mutations[0].jsonPath: in kind EndpointSlice, there is no field endpoints[*].adresses"),
 		Entry("a child cannot be owned", SpecTimeout(specTimeout), `
   for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
-  deleting: {policies: [{target: {apiVersion: v1, resource: nodes}, relation: ControllerChild, verbs: [Delete]}]}`,
-			"spec.deleting.policies[0].target: Node objects are in no namespace"),
+  deleting: {policies: [{target: {apiVersion: v1, resource: persistentvolumes}, relation: ControllerChild, verbs: [Delete]}]}`,
+			"spec.deleting.policies[0].target: PersistentVolume objects are in no namespace"),
 		Entry("lost Pods would not be replaced", SpecTimeout(specTimeout), `
   for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
   rules:

@@ -50,7 +50,7 @@ func validator() *AllowancePolicyValidator {
 	} {
 		mapper.Add(kind, apimeta.RESTScopeNamespace)
 	}
-	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Node"}, apimeta.RESTScopeRoot)
+	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}, apimeta.RESTScopeRoot)
 	return &AllowancePolicyValidator{Mapper: mapper, Schemas: noSchemas{}}
 }
 
@@ -150,18 +150,18 @@ spec:
   rules:
   - trigger: spec
     policies:
-    - target: {apiVersion: v1, resource: nodes}
+    - target: {apiVersion: v1, resource: persistentvolumes}
       relation: ControllerChild
       mutations: [{jsonPath: kind}` + strings.Repeat(", {jsonPath: status.conditions}", 9) + `]`,
 			want: slices.Concat(
 				admission.Warnings{
-					"spec.rules[0].policies[0].target: Node objects are in no namespace, so that a Deployment, which is in one, cannot own them; it never matches",
+					"spec.rules[0].policies[0].target: PersistentVolume objects are in no namespace, so that a Deployment, which is in one, cannot own them; it never matches",
 					"spec.rules[0].policies[0].mutations[0].jsonPath: no change of kind counts, so that none needs to be allowed; it never matches",
 				},
 				statusMutations(1, 6),
 				admission.Warnings{
 					"3 more parts of the policy never match",
-					"spec.maintaining: it does not name Node, which rules do: what its controller does to one without a change of the Deployment " +
+					"spec.maintaining: it does not name PersistentVolume, which rules do: what its controller does to one without a change of the Deployment " +
 						"will be denied: what was deleted does not come back, and what changes by time or by other objects stays as it is",
 				},
 			),
