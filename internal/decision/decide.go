@@ -101,8 +101,8 @@ var checks = []Check{
 	when(ReasonPlatform, platform),
 	// What a system writes for itself moves nothing below.
 	when(ReasonBookkeeping, bookkeeping),
-	// Initiators of the child's own policy are causes themselves.
-	when(ReasonOrigin, origin),
+	// Initiators of the child's own policy are causes themselves, of what is theirs.
+	when(ReasonOrigin, func(in *Input) bool { return origin(in) && !in.copiesWithheld() }),
 	// Without a parent there is nobody who could have allowed it.
 	when(ReasonRoot, func(in *Input) bool { return in.ParentState == NoParent }),
 	when(ReasonOrphan, func(in *Input) bool { return in.ParentState == ParentGone }),
@@ -111,7 +111,7 @@ var checks = []Check{
 	// What was under way when the policy came may finish, but for what has been withheld
 	// since.
 	when(ReasonAdopting, func(in *Input) bool {
-		return in.Parent.isAdopting() && len(in.takenBack()) == 0 && !isWithheldOf(in.Referents)
+		return in.Parent.isAdopting() && in.mayFinish() && len(in.takenBack()) == 0 && !isWithheldOf(in.Referents)
 	}),
 }
 
@@ -168,6 +168,14 @@ func ownWrite(in *Input) bool {
 // kept of. So it is judged like any child's, and refused where the controller would keep the child.
 func bookkeeping(in *Input) bool {
 	return in.LateInitialization || in.Bookkeeping && !in.Leaves && in.KeepsBooks()
+}
+
+// mayFinish reports whether the requester may go on with what was under way: who may use the parent's
+// allowances, and who may have begun it. What others do is no part of that. *Observed* where it was: a
+// policy came in the middle of a rollout that never ended, and anybody scaled down the Pods that worked. An
+// eviction is for the sake of the node.
+func (in *Input) mayFinish() bool {
+	return in.Eviction || in.AncestorInitiator || in.MayExercise()
 }
 
 // KeepsBooks reports whether the requester is one of those whose bookkeeping needs no

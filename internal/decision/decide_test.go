@@ -164,6 +164,27 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
 		},
 		"adopting": {request: scaling(deployer).with(func(in *Input) { in.Parent.Adopting = true }), want: ReasonAdopting},
+		"adopting, by a stranger": {
+			request: scaling(mallory).with(func(in *Input) { in.Parent.Adopting = true }), want: ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"adopting, by a stranger, where the policies name nobody who may use allowances": {
+			request: aRequest(mallory, Update, replicaSetGVK, "web-1").changing(t, int64(1), int64(3), "spec.replicas").of(deploymentGVK, "web", bounded).
+				with(func(in *Input) { in.Parent.Adopting = true }),
+			want: ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"adopting, by any controller, where the policies name nobody who may use allowances": {
+			request: aRequest(serviceAccount("any", "controller"), Update, replicaSetGVK, "web-1").changing(t, int64(1), int64(3), "spec.replicas").
+				of(deploymentGVK, "web", bounded).with(func(in *Input) { in.Parent.Adopting = true }),
+			want: ReasonAdopting,
+		},
+		"adopting, by who may initiate above": {
+			request: scaling(alice).with(func(in *Input) { in.Parent.Adopting, in.AncestorInitiator = true, true }), want: ReasonAdopting,
+		},
+		"adopting, by an eviction": {
+			request: aRequest(mallory, Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment).
+				with(func(in *Input) { in.Parent.Adopting, in.Eviction = true, true }),
+			want: ReasonAdopting,
+		},
 		"adopting, while a change of the parent is withheld": {
 			request: scaling(deployer, scale).with(func(in *Input) { in.Parent.Adopting = true }).ofWithheld(t, imagePath, "a"),
 			want:    ReasonDenied, uncovered: []string{"spec.replicas"},

@@ -91,7 +91,7 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		},
 		"a stranger who breaks the glass": {requester: mallory, want: ReasonBreakGlass, with: func(in *Input) { in.BreakGlass = "outage" }},
 		"a stranger, of a set that is adopted": {
-			requester: mallory, want: ReasonAdopting, with: func(in *Input) { in.Parent.Adopting = true },
+			requester: mallory, want: ReasonDenied, with: func(in *Input) { in.Parent.Adopting = true },
 		},
 		"a stranger, of a set that is being deleted": {
 			requester: mallory, want: ReasonDeleting, with: func(in *Input) { in.Parent.Deleting = true },

@@ -81,6 +81,30 @@ func adoptingStrays() []bypass {
 			refuse(s.rogue.try(ctx, pod.DeepCopy(), patch(`{"spec":{"activeDeadlineSeconds":1}}`)), "Pod "+pod.Name)
 			refuse(s.rogue.Delete(ctx, pod, client.DryRunAll), "Pod "+pod.Name)
 		}},
+		{"interfering with what was under way when the policy came", func(ctx context.Context, s *scene) {
+			policies := "underway-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			d := builders.MakeDeployment(ns, "web").Replicas(2).Obj()
+			Expect(shared.alice().Create(ctx, d)).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+				g.Expect(d.Status.AvailableReplicas).To(BeEquivalentTo(2))
+			}).Should(Succeed())
+			old := shared.newestReplicaSet(ctx, d)
+			shared.alice().change(ctx, d, image("web:"+unready))
+			shared.hasPods(ctx, ns, map[string]int{d.Spec.Template.Spec.Containers[0].Image: 1, old.Spec.Template.Spec.Containers[0].Image: 2})
+			shared.apply(ctx, forOwn(policies, shared.samplePolicies(ctx))...)
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.record(ctx, g, d).Status.Adopting).To(BeTrue())
+			}).Should(Succeed())
+
+			fresh := shared.newestReplicaSet(ctx, d)
+			refuse(s.rogue.try(ctx, old.DeepCopy(), replicas(0)), "ReplicaSet "+old.Name)
+			refuse(s.rogue.try(ctx, fresh.DeepCopy(), image("web:theirs")), "ReplicaSet "+fresh.Name)
+			refuse(s.rogue.Delete(ctx, old.DeepCopy(), client.DryRunAll), "ReplicaSet "+old.Name)
+			Expect(shared.serviceAccount(deploymentController).try(ctx, fresh.DeepCopy(), replicas(2), client.DryRunAll)).To(Succeed())
+			Expect(shared.alice().try(ctx, fresh.DeepCopy(), replicas(2), client.DryRunAll)).To(Succeed(), "who may initiate above may finish it")
+		}},
 		{"changing another field while the policy is away", func(ctx context.Context, _ *scene) {
 			owner, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters")
 			controller, thing := newThing(ctx, owner, map[string]any{"config": "good", "port": int64(80)})

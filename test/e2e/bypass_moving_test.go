@@ -480,6 +480,59 @@ func changingParents() []bypass {
 			refused(s.rogue.try(ctx, d, `{"metadata":{"labels":{"rogue":"yes"}}}`), "would come under another AllowancePolicy")
 			Expect(shared.alice().try(ctx, d, `{"metadata":{"labels":{"rogue":"yes"}}}`, client.DryRunAll)).To(Succeed())
 		}},
+		{"changing an object as it comes under its policy by a label", func(ctx context.Context, s *scene) {
+			d := s.labeled(ctx)
+			shared.alice().change(ctx, d, replicas(1))
+			shared.ended(ctx, d)
+			audit := shared.watch(d.Namespace)
+			entering := func(value string) patch {
+				return patch(fmt.Sprintf(`{"metadata":{"labels":{"traced":"yes"}},"spec":{"template":{"spec":{"containers":[{"name":%q,"image":%q}]}}}}`, builders.Container, value))
+			}
+			shared.alice().change(ctx, d, `{"metadata":{"labels":{"traced":null}}}`)
+			s.rogue.warned.take()
+			s.rogue.change(ctx, d, entering("web:theirs"))
+			Expect(s.rogue.warned.take()).To(ContainSubstring("withheld"))
+			shared.withholding(ctx, d, "spec.template.spec.containers[0].image")
+			shared.alice().change(ctx, d, replicas(2))
+			audit.tries(ctx, deploymentController, "Deployment "+d.Name)
+			Expect(shared.pods(ctx, Default, d.Namespace)).NotTo(HaveKey("web:theirs"))
+
+			By("changing it so as an initiator")
+			shared.alice().change(ctx, d, approve("*"))
+			shared.hasPods(ctx, d.Namespace, map[string]int{"web:theirs": 2})
+			shared.ended(ctx, d)
+			shared.alice().change(ctx, d, `{"metadata":{"labels":{"traced":null}}}`)
+			shared.alice().change(ctx, d, entering("web:2"))
+			shared.hasPods(ctx, d.Namespace, map[string]int{"web:2": 2})
+		}},
+		{"having an initiator make a child of what is withheld", func(ctx context.Context, s *scene) {
+			policies := "copying-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, append(forOwn(policies, documented("allowancepolicy.md", "cronjob")), ownPolicy(policies, batchv1.GroupName, "Job", `
+  rules:
+  - {trigger: spec, policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: ["*"]}]}
+`))...)
+			owner, cron := shared.alice(), builders.MakeCronJob(ns, "nightly", "0 3 1 1 *")
+			Expect(owner.Create(ctx, cron)).To(Succeed())
+			s.rogue.warned.take()
+			s.rogue.change(ctx, cron, patch(fmt.Sprintf(
+				`{"spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"name":%q,"image":"theirs"}]}}}}}}`, builders.Container)))
+			Expect(s.rogue.warned.take()).To(ContainSubstring("withheld"))
+			refused(owner.Create(ctx, runByHand(cron, "by-hand")), "Job by-hand", "withheld")
+			owner.change(ctx, cron, approve("*"))
+			Expect(owner.Create(ctx, runByHand(cron, "by-hand"))).To(Succeed())
+		}},
+	}
+}
+
+// runByHand returns what kubectl create job --from makes of a CronJob.
+func runByHand(cron *batchv1.CronJob, name string) *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: cron.Namespace, Name: name, Annotations: map[string]string{"cronjob.kubernetes.io/instantiate": "manual"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cron, batchv1.SchemeGroupVersion.WithKind("CronJob"))},
+		},
+		Spec: cron.Spec.JobTemplate.Spec,
 	}
 }
 

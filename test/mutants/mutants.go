@@ -1145,6 +1145,17 @@ var mutants = []mutant{
 		ways:  []string{"entering a policy of one's own by a label"},
 	},
 	{
+		name:  "what comes under a policy is judged as it was before",
+		edits: []edit{{"internal/webhook/admission/leaving.go", "	return slices.Concat(f.policiesBefore, entered), initiators", "	return f.policiesBefore, initiators"}},
+		ways:  []string{"changing an object as it comes under its policy by a label"},
+	},
+	{
+		name:  "initiators make children of what is withheld",
+		edits: []edit{{"internal/decision/decide.go", "return origin(in) && !in.copiesWithheld() }", "return origin(in) }"}},
+		ways:  []string{"having an initiator make a child of what is withheld"},
+		unit:  []string{"./internal/decision"},
+	},
+	{
 		name:  "anybody makes autoscalers",
 		edits: []edit{{validate, "	if d := ru.deputy; d != nil && !d.allowed {", "	if d := ru.deputy; false && d != nil && !d.allowed {"}},
 		ways: []string{
@@ -1613,6 +1624,12 @@ var mutants = []mutant{
 		name:  "what is withheld goes on while its object is adopting",
 		edits: []edit{{"internal/decision/withheld.go", "return p.Adopting && !p.OneSided && !p.isWithheld()", "return p.Adopting && !p.OneSided"}},
 		ways:  []string{"changing the parent in the middle of somebody's rollout"},
+		unit:  []string{"./internal/decision"},
+	},
+	{
+		name:  "anybody finishes what was under way",
+		edits: []edit{{"internal/decision/decide.go", "return in.Parent.isAdopting() && in.mayFinish() && ", "return in.Parent.isAdopting() && "}},
+		ways:  []string{"interfering with what was under way when the policy came"},
 		unit:  []string{"./internal/decision"},
 	},
 	{

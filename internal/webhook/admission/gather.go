@@ -239,6 +239,9 @@ type facts struct {
 	gate *gated
 	// stored is the object's ledger as its annotation had it.
 	stored ledger.Ledger
+	// policiesBefore are those of OwnPolicies that are in effect for the object as it was: the others it
+	// comes under by this very request.
+	policiesBefore []*policy.Policy
 	// left are the policies that the object would leave by this request, and leaving those of them that
 	// it must not.
 	left, leaving []*policy.Policy
@@ -287,8 +290,9 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	g.gatherTakenBack(r, f, before)
 	own := append(make([]policy.Holder, 0, 1+len(above.chain)), ancestry.Holder(ctx, g.Namespaces, r.current()))
 	own = append(own, above.chain...)
-	f.OwnPolicies = f.index.InEffect(own)
-	f.initiators, f.initiatorsAbove = f.index.InitiatorsOf(own), f.index.InitiatorsAbove(own)
+	f.policiesBefore = f.index.InEffect(own)
+	f.OwnPolicies, f.initiators = g.own(ctx, r, f, own)
+	f.initiatorsAbove = f.index.InitiatorsAbove(own)
 	f.parentInitiators, f.initiatorsAboveParent = f.index.InitiatorsOf(above.chain), f.index.InitiatorsAbove(above.chain)
 	f.approveKey = ledger.AnnotationKey(r.current(), ledger.NameApprove)
 	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)

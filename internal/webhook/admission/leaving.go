@@ -31,6 +31,29 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
+// own returns the policies by which a request for an object is judged, and who may initiate by them, for
+// messages. own is the chain of the object as it was. What changes as the object comes under a policy is
+// judged by that one as well: *observed* where it was not, a stranger put a label and an image into one
+// patch, nothing was withheld, and the next scale by somebody else made Pods of it; and what an initiator
+// changed so had no cause.
+func (g *Gatherer) own(ctx context.Context, r *request, f *facts, own []policy.Holder) (policies []*policy.Policy, initiators []string) {
+	initiators = f.index.InitiatorsOf(own)
+	if r.operation != decision.Update || r.subresource != "" || maps.Equal(r.old.GetLabels(), r.new.GetLabels()) {
+		return f.policiesBefore, initiators
+	}
+	next := append([]policy.Holder{ancestry.Holder(ctx, g.Namespaces, r.new)}, own[1:]...)
+	entered := slices.DeleteFunc(f.index.InEffect(next), func(p *policy.Policy) bool { return slices.Contains(f.policiesBefore, p) })
+	if len(entered) == 0 {
+		return f.policiesBefore, initiators
+	}
+	for _, who := range f.index.InitiatorsOf(next) {
+		if !slices.Contains(initiators, who) {
+			initiators = append(initiators, who)
+		}
+	}
+	return slices.Concat(f.policiesBefore, entered), initiators
+}
+
 // leaving returns the policies in effect for the object that would not select it any
 // more after a change of its labels, and that the requester may not initiate for:
 // else a label would be the way around every bound (D5). Each of them has a say. One that
@@ -42,7 +65,7 @@ func (g *Gatherer) leaving(ctx context.Context, r *request, f *facts) []*policy.
 		return nil
 	}
 	next := ancestry.Holder(ctx, g.Namespaces, r.new)
-	f.left = slices.DeleteFunc(slices.Clone(f.OwnPolicies), func(p *policy.Policy) bool { return p.Selects(next.Labels, next.NamespaceLabels) })
+	f.left = slices.DeleteFunc(slices.Clone(f.policiesBefore), func(p *policy.Policy) bool { return p.Selects(next.Labels, next.NamespaceLabels) })
 	return slices.DeleteFunc(slices.Clone(f.left), f.letsGo)
 }
 
@@ -63,7 +86,7 @@ func (g *Gatherer) entering(ctx context.Context, r *request, f *facts) bool {
 	}
 	denies := func(p *policy.Policy) bool { return p.Action == v1alpha1.ActionDeny }
 	bounded := slices.ContainsFunc(f.Bounding(), denies)
-	if !slices.ContainsFunc(f.OwnPolicies, denies) && !bounded {
+	if !slices.ContainsFunc(f.policiesBefore, denies) && !bounded {
 		return false // Nobody has a say about it yet.
 	}
 	before := ancestry.Holder(ctx, g.Namespaces, r.old)
@@ -75,7 +98,7 @@ func (g *Gatherer) entering(ctx context.Context, r *request, f *facts) bool {
 		return false
 	}
 	initiating := false
-	for _, p := range f.OwnPolicies {
+	for _, p := range f.policiesBefore {
 		if !p.HasInitiator() || !denies(p) {
 			continue
 		}
@@ -116,7 +139,7 @@ func (f *facts) whoMayLeave() []string {
 // whoMayEnter returns who may initiate by each of the policies that say who may change the object now.
 func (f *facts) whoMayEnter() []string {
 	var each [][]string
-	for _, p := range f.OwnPolicies {
+	for _, p := range f.policiesBefore {
 		if p.HasInitiator() && p.Action == v1alpha1.ActionDeny {
 			each = append(each, p.Initiators())
 		}

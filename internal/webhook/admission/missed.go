@@ -51,7 +51,7 @@ type Baseline interface {
 // them, what an initiator changes first of all would approve what was changed before it, for
 // the object has from then on an allowance that explains that it is another one.
 func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alpha1.AllowanceRecord, effective ledger.Ledger) []v1alpha1.Allowance {
-	if g.Baseline == nil || len(f.OwnPolicies) == 0 || f.ParentState != decision.NoParent || f.Operator ||
+	if g.Baseline == nil || len(f.policiesBefore) == 0 || f.ParentState != decision.NoParent || f.Operator ||
 		ledger.Annotation(r.old, ledger.NameApproved) != "" || len(effective.Without(isAllowance)) > 0 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	if knows.Approved == nil {
 		return nil
 	}
-	fields := record.Unexplained(knows, record.ContentOf(r.old, f.OwnPolicies, g.DigestKey), f.OwnPolicies, effective)
+	fields := record.Unexplained(knows, record.ContentOf(r.old, f.policiesBefore, g.DigestKey), f.OwnPolicies, effective)
 	if len(fields) == 0 {
 		g.Baseline.NoteExplained(r.old.GetUID())
 		return nil
@@ -86,7 +86,7 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	}
 	var proven []change.Pattern
 	if !record.ChildWaits(was) {
-		proven = lifecycle.Proven(r.old, f.OwnPolicies)
+		proven = lifecycle.Proven(r.old, f.policiesBefore)
 	}
 	var marks []v1alpha1.Allowance
 	for _, d := range fields {
