@@ -186,7 +186,8 @@ type AllowanceRecordStatus struct {
 	Approved *ApprovedContent `json:"approved,omitempty"`
 
 	// adopting is true while the target finishes what it was doing when a policy
-	// first took effect for it; its children are unrestricted until then.
+	// first took effect for it; its children are unrestricted until then, for who may use its
+	// allowances or initiate above them.
 	// +optional
 	Adopting bool `json:"adopting,omitempty"`
 
