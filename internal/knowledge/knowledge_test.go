@@ -190,6 +190,18 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// What a Service says proxies carry out at once, and nothing of it can wait.
+func TestServiceCannotWait(t *testing.T) {
+	tests := map[string]bool{
+		"spec.selector": false, "spec.ports[0].targetPort": false, "spec.externalIPs": false, "spec": false, "metadata.labels[team]": true,
+	}
+	for field, want := range tests {
+		if got := BuiltIn(schema.GroupKind{Kind: "Service"}).Waits(nil, change.MustParsePath(field)); got != want {
+			t.Errorf("%s waits: %t", field, got)
+		}
+	}
+}
+
 func TestChanges(t *testing.T) {
 	known, errs := Compile(declared(t, "{actions: [{path: status.promote}, {path: status.conditions, item: {type: Issuing}}]}"), nil)
 	if len(errs) > 0 {

@@ -45,6 +45,8 @@ var served = map[schema.GroupVersionResource]string{
 	{Version: "v1", Resource: "services"}:                                                "Service",
 	{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}:                    "Lease",
 	{Version: "v1", Resource: "configmaps"}:                                              "ConfigMap",
+	{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}:               "EndpointSlice",
+	{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}:                "ResourceClaim",
 	{Group: "example.com", Version: "v1alpha1", Resource: "xdatabases"}:                  "XDatabase",
 	{Group: "example.com", Version: "v1", Resource: "xdatabases"}:                        "XDatabase",
 	{Group: "rds.aws.crossplane.io", Version: "v1alpha1", Resource: "rdsinstances"}:      "RDSInstance",

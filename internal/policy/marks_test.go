@@ -32,6 +32,23 @@ const replicaSetsInRules = `
     policies:
     - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}`
 
+const slicesInRules = `
+  rules:
+  - trigger: spec
+    policies:
+    - {target: {apiGroup: discovery.k8s.io, apiVersion: v1, resource: endpointslices}, relation: ControllerChild, verbs: [Create]}`
+
+const claimsInRules = `
+  rules:
+  - trigger: spec
+    policies:
+    - {target: {apiGroup: resource.k8s.io, apiVersion: v1, resource: resourceclaims}, relation: ControllerChild, verbs: [Create]}`
+
+var (
+	endpointSlices = schema.GroupKind{Group: "discovery.k8s.io", Kind: "EndpointSlice"}
+	resourceClaims = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}
+)
+
 func TestMarks(t *testing.T) {
 	const (
 		revision   = "metadata.labels[controller-revision-hash]"
@@ -40,6 +57,10 @@ func TestMarks(t *testing.T) {
 		composed   = "metadata.annotations[crossplane.io/composition-resource-name]"
 		failed     = "metadata.annotations[batch.kubernetes.io/job-index-failure-count]"
 		ignored    = "metadata.annotations[batch.kubernetes.io/job-index-ignored-failure-count]"
+		manager    = "metadata.labels[endpointslice.kubernetes.io/managed-by]"
+		service    = "metadata.labels[kubernetes.io/service-name]"
+		headless   = "metadata.labels[service.kubernetes.io/headless]"
+		claim      = "metadata.annotations[resource.kubernetes.io/pod-claim-name]"
 	)
 	of := func(prefix string, names ...string) []string {
 		var out []string
@@ -72,6 +93,16 @@ func TestMarks(t *testing.T) {
 		"a ReplicaSet of a Rollout": {
 			policy: ofGroup("argoproj.io", "Rollout", replicaSetsInRules), child: replicaSets,
 			want: append(of("rollout.argoproj.io", "desired-replicas", "revision-history", "revision"), "metadata.annotations[scale-down-deadline]"),
+		},
+		"an EndpointSlice of a Service": {
+			policy: ofGroup(`""`, "Service", slicesInRules), child: endpointSlices, want: []string{manager, service, headless},
+		},
+		// Its controller copies whether it is headless, as any other label.
+		"an EndpointSlice of Endpoints":    {policy: ofGroup(`""`, "Endpoints", slicesInRules), child: endpointSlices, want: []string{manager, service}},
+		"an EndpointSlice of another kind": {policy: ofGroup("example.com", "Other", slicesInRules), child: endpointSlices},
+		"a claim of a Pod":                 {policy: ofGroup(`""`, "Pod", claimsInRules), child: resourceClaims, want: []string{claim}},
+		"a claim of a group of Pods": {
+			policy: ofGroup("scheduling.k8s.io", "PodGroup", claimsInRules), child: resourceClaims, want: []string{claim},
 		},
 		"a ReplicaSet of another kind": {policy: ofGroup("example.com", "Other", replicaSetsInRules), child: replicaSets},
 		"something else of a Job":      {policy: ofGroup("batch", "Job", othersInInitializing), child: configMaps},

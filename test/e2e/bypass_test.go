@@ -137,5 +137,5 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 })
 
 func bypasses() []bypass {
-	return slices.Concat(changingChildren(), movingChildren(), letGoBySubresource(), namedByLabels(), usingAllowances(), writingLedgers(), changingParents(), usingDeputies(), readByParents(), steeringRollouts(), reportingFalsely(), misreporting(), unknownKinds(), writingHistory(), mistakingChildren(), adoptingStrays(), losingRecords(), askingTheWebhook(), converting(), losing(), scaling(), endingObjects(), changingGenerated())
+	return slices.Concat(changingChildren(), movingChildren(), letGoBySubresource(), namedByLabels(), usingAllowances(), writingLedgers(), changingParents(), usingDeputies(), readByParents(), steeringRollouts(), reportingFalsely(), misreporting(), unknownKinds(), writingHistory(), mistakingChildren(), relabelingEndpoints(), adoptingStrays(), losingRecords(), askingTheWebhook(), converting(), losing(), scaling(), endingObjects(), changingGenerated())
 }

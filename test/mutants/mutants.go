@@ -1551,6 +1551,36 @@ var mutants = []mutant{
 		ways:  []string{"leaving a revision for a StatefulSet to adopt", "leaving a revision for a DaemonSet to adopt"},
 	},
 	{
+		name:  "labels of EndpointSlices of a Service do not count",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    marks:\n    - \"metadata.labels[endpointslice.kubernetes.io/managed-by]\"\n    - \"metadata.labels[kubernetes.io/service-name]\"\n    - \"metadata.labels[service.kubernetes.io/headless]\"\n", ""}},
+		ways:  []string{"relabeling an EndpointSlice, so that its Service has no endpoints"},
+	},
+	{
+		name:  "an EndpointSlice may be hidden from proxies",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    - \"metadata.labels[service.kubernetes.io/headless]\"\n", ""}},
+		ways:  []string{"relabeling an EndpointSlice, so that its Service has no endpoints"},
+	},
+	{
+		name:  "labels of EndpointSlices that mirror Endpoints do not count",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    marks:\n    - \"metadata.labels[endpointslice.kubernetes.io/managed-by]\"\n    - \"metadata.labels[kubernetes.io/service-name]\"\n    upkeep: they", "    upkeep: they"}},
+		ways:  []string{"relabeling an EndpointSlice that mirrors Endpoints"},
+	},
+	{
+		name:  "claims of a Pod are not told apart",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    # By this the controller finds what it has made already, and for which claim of the Pod.\n    marks: [\"metadata.annotations[resource.kubernetes.io/pod-claim-name]\"]\n", ""}},
+		ways:  []string{"taking the claim of a Pod for another of its claims"},
+	},
+	{
+		name:  "claims of a group of Pods are not told apart",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    # As with Pods.\n    marks: [\"metadata.annotations[resource.kubernetes.io/pod-claim-name]\"]\n", ""}},
+		unit:  []string{"-run=TestMarks", "./internal/policy"},
+	},
+	{
+		name:  "a change of a Service waits, and its endpoints with it",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "  cannotWait: [spec]\n", ""}},
+		unit:  []string{"-run=TestServiceCannotWait", "./internal/knowledge"},
+	},
+	{
 		name:  "labels of revisions do not count",
 		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    labels: [controller-revision-hash]\n", ""}},
 		ways:  []string{"relabeling the revision of a DaemonSet, so that its Pods are replaced"},
