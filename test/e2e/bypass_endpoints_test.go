@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,9 +59,9 @@ func relabelingEndpoints() []bypass {
 			Expect(s.rogue.try(ctx, slice.DeepCopy(), label("example.org/note", "mine"))).To(Succeed(), "other labels are anybody's")
 
 			By("having Pods come and go")
-			for _, n := range []int{3, 1} {
-				alice.change(ctx, d, replicas(int32(n)))
-				Expect(shared.endpointSlice(ctx, ns, endpointSliceManager, n).UID).To(Equal(slice.UID))
+			for _, n := range []int32{3, 1} {
+				alice.change(ctx, d, replicas(n))
+				Expect(shared.endpointSlice(ctx, ns, endpointSliceManager, int(n)).UID).To(Equal(slice.UID))
 			}
 
 			By("having its controller write labels")
@@ -69,6 +70,28 @@ func relabelingEndpoints() []bypass {
 				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(slice), slice)).To(Succeed())
 				g.Expect(slice.Labels).To(And(HaveKeyWithValue("example.org/team", "web"), Not(HaveKey("example.org/note"))))
 			}).Should(Succeed())
+
+			By("leaving one for the Service without an owner")
+			free := &discoveryv1.EndpointSlice{
+				ObjectMeta:  metav1.ObjectMeta{Namespace: ns, Name: "free", Labels: slice.Labels},
+				AddressType: slice.AddressType, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}}}, Ports: slice.Ports,
+			}
+			Expect(s.rogue.Create(ctx, free)).To(Succeed(), "it is nobody's child")
+			Eventually(ctx, func() error { return shared.Get(ctx, client.ObjectKeyFromObject(free), free) }).Should(MatchError(apierrors.IsNotFound, "gone"))
+			Expect(shared.endpointSlice(ctx, ns, endpointSliceManager, 1).UID).To(Equal(slice.UID))
+
+			By("having a Service that is a headless one now")
+			alice.change(ctx, service, `{"spec":{"type":"ExternalName","externalName":"web.example.org"}}`,
+				`{"spec":{"type":"ClusterIP","externalName":null,"clusterIP":"None"}}`)
+			alice.change(ctx, service, label("example.org/team", "other"))
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(slice), slice)).To(Succeed())
+				g.Expect(slice.Labels).To(And(HaveKey(corev1.IsHeadlessService), HaveKeyWithValue("example.org/team", "other")))
+			}).Should(Succeed())
+			alice.change(ctx, d, replicas(2))
+			shared.endpointSlice(ctx, ns, endpointSliceManager, 2)
+			refuse(s.rogue.try(ctx, slice, patch(fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, corev1.IsHeadlessService))),
+				"metadata.labels["+corev1.IsHeadlessService+"]", "Service web")
 			Expect(audit.writes(controlplane.ByUser(endpointSliceController), controlplane.Refused(http.StatusForbidden))).To(BeEmpty())
 			Expect(audit.refusals()).To(BeEmpty())
 		}},
