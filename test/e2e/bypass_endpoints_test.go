@@ -47,105 +47,122 @@ const (
 // it has made, by the labels and annotations that it tells that by.
 func relabelingEndpoints() []bypass {
 	return []bypass{
-		{"relabeling an EndpointSlice, so that its Service has no endpoints", func(ctx context.Context, s *scene) {
-			ns := s.endpointsUnder(ctx, "Service", "spec", "endpointslice-controller")
-			alice, audit := s.powerful(), shared.watch(ns)
-			d := builders.MakeDeployment(ns, "web").Replicas(2).Obj()
-			Expect(alice.Create(ctx, d)).To(Succeed())
-			service := makeService(ns, corev1.ServiceSpec{Selector: map[string]string{"app": "web"}})
-			Expect(alice.Create(ctx, service)).To(Succeed())
-			slice := shared.endpointSlice(ctx, ns, endpointSliceManager, 2)
-			s.keepsLabels(ctx, slice, "Service web", discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, corev1.IsHeadlessService)
-			Expect(s.rogue.try(ctx, slice.DeepCopy(), label("example.org/note", "mine"))).To(Succeed(), "other labels are anybody's")
+		{"relabeling an EndpointSlice, so that its Service has no endpoints", relabelEndpoints},
+		{"relabeling an EndpointSlice that mirrors Endpoints", relabelMirror},
+		{"taking the claim of a Pod for another of its claims", mistakeClaims},
+	}
+}
 
-			By("having Pods come and go")
-			for _, n := range []int32{3, 1} {
-				alice.change(ctx, d, replicas(n))
-				Expect(shared.endpointSlice(ctx, ns, endpointSliceManager, int(n)).UID).To(Equal(slice.UID))
-			}
+// relabelEndpoints has a stranger relabel the EndpointSlice of a Service, whose controller goes on.
+func relabelEndpoints(ctx context.Context, s *scene) {
+	GinkgoHelper()
+	ns := s.endpointsUnder(ctx, "Service", "spec", "endpointslice-controller")
+	alice, audit := s.powerful(), shared.watch(ns)
+	d := builders.MakeDeployment(ns, "web").Replicas(2).Obj()
+	Expect(alice.Create(ctx, d)).To(Succeed())
+	service := makeService(ns, map[string]string{"app": "web"})
+	Expect(alice.Create(ctx, service)).To(Succeed())
+	slice := shared.endpointSlice(ctx, ns, endpointSliceManager, 2)
+	s.keepsLabels(ctx, slice, "Service web", discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, corev1.IsHeadlessService)
+	Expect(s.rogue.try(ctx, slice.DeepCopy(), label("example.org/note", "mine"))).To(Succeed(), "other labels are anybody's")
 
-			By("having its controller write labels")
-			alice.change(ctx, service, label("example.org/team", "web"))
-			Eventually(ctx, func(g Gomega) {
-				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(slice), slice)).To(Succeed())
-				g.Expect(slice.Labels).To(And(HaveKeyWithValue("example.org/team", "web"), Not(HaveKey("example.org/note"))))
-			}).Should(Succeed())
+	By("relabeling that of a Service without a policy")
+	unbounded := shared.newNamespaceFor(ctx, "endpoints-of-nobody")
+	Expect(alice.Create(ctx, makeService(unbounded, service.Spec.Selector))).To(Succeed())
+	Expect(s.rogue.try(ctx, shared.endpointSlice(ctx, unbounded, endpointSliceManager, 0), label(discoveryv1.LabelServiceName, "other"))).To(Succeed())
 
-			By("leaving one for the Service without an owner")
-			free := &discoveryv1.EndpointSlice{
-				ObjectMeta:  metav1.ObjectMeta{Namespace: ns, Name: "free", Labels: slice.Labels},
-				AddressType: slice.AddressType, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}}}, Ports: slice.Ports,
-			}
-			Expect(s.rogue.Create(ctx, free)).To(Succeed(), "it is nobody's child")
-			Eventually(ctx, func() error { return shared.Get(ctx, client.ObjectKeyFromObject(free), free) }).Should(MatchError(apierrors.IsNotFound, "gone"))
-			Expect(shared.endpointSlice(ctx, ns, endpointSliceManager, 1).UID).To(Equal(slice.UID))
+	By("having Pods come and go")
+	for _, n := range []int32{3, 1} {
+		alice.change(ctx, d, replicas(n))
+		Expect(shared.endpointSlice(ctx, ns, endpointSliceManager, int(n)).UID).To(Equal(slice.UID))
+	}
 
-			By("having a Service that is a headless one now")
-			alice.change(ctx, service, `{"spec":{"type":"ExternalName","externalName":"web.example.org"}}`,
-				`{"spec":{"type":"ClusterIP","externalName":null,"clusterIP":"None"}}`)
-			alice.change(ctx, service, label("example.org/team", "other"))
-			Eventually(ctx, func(g Gomega) {
-				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(slice), slice)).To(Succeed())
-				g.Expect(slice.Labels).To(And(HaveKey(corev1.IsHeadlessService), HaveKeyWithValue("example.org/team", "other")))
-			}).Should(Succeed())
-			alice.change(ctx, d, replicas(2))
-			shared.endpointSlice(ctx, ns, endpointSliceManager, 2)
-			refuse(s.rogue.try(ctx, slice, patch(fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, corev1.IsHeadlessService))),
-				"metadata.labels["+corev1.IsHeadlessService+"]", "Service web")
-			Expect(audit.writes(controlplane.ByUser(endpointSliceController), controlplane.Refused(http.StatusForbidden))).To(BeEmpty())
-			Expect(audit.refusals()).To(BeEmpty())
-		}},
-		{"relabeling an EndpointSlice that mirrors Endpoints", func(ctx context.Context, s *scene) {
-			ns := s.endpointsUnder(ctx, "Endpoints", "subsets", "endpointslicemirroring-controller")
-			alice, audit := s.powerful(), shared.watch(ns)
-			Expect(alice.Create(ctx, makeService(ns, corev1.ServiceSpec{}))).To(Succeed())
-			endpoints := &unstructured.Unstructured{Object: map[string]any{"subsets": subsets("192.0.2.1")}}
-			endpoints.SetAPIVersion("v1")
-			endpoints.SetKind("Endpoints")
-			endpoints.SetNamespace(ns)
-			endpoints.SetName("web")
-			Expect(alice.Create(ctx, endpoints)).To(Succeed())
-			slice := shared.endpointSlice(ctx, ns, endpointMirrorManager, 1)
-			s.keepsLabels(ctx, slice, "Endpoints web", discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy)
+	By("having its controller write labels")
+	alice.change(ctx, service, label("example.org/team", "web"))
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(slice), slice)).To(Succeed())
+		g.Expect(slice.Labels).To(And(HaveKeyWithValue("example.org/team", "web"), Not(HaveKey("example.org/note"))))
+	}).Should(Succeed())
 
-			By("having other endpoints, and another label")
-			base := endpoints.DeepCopy()
-			endpoints.Object["subsets"] = subsets("192.0.2.1", "192.0.2.2")
-			endpoints.SetLabels(map[string]string{"example.org/team": "web"})
-			Expect(alice.Patch(ctx, endpoints, client.MergeFrom(base))).To(Succeed())
-			now := shared.endpointSlice(ctx, ns, endpointMirrorManager, 2)
-			Expect(now.UID).To(Equal(slice.UID))
-			Expect(now.Labels).To(HaveKeyWithValue("example.org/team", "web"))
-			Expect(audit.writes(controlplane.ByUser(endpointMirrorController), controlplane.Refused(http.StatusForbidden))).To(BeEmpty())
-			Expect(audit.refusals()).To(BeEmpty())
-		}},
-		{"taking the claim of a Pod for another of its claims", func(ctx context.Context, s *scene) {
-			policies := "claims-" + s.ns
-			ns := shared.newNamespaceFor(ctx, policies)
-			shared.apply(ctx, ownPolicy(policies, "", "Pod", `
+	By("leaving one for the Service without an owner")
+	free := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: ns, Name: "free", Labels: slice.Labels},
+		AddressType: slice.AddressType, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}}}, Ports: slice.Ports,
+	}
+	Expect(s.rogue.Create(ctx, free)).To(Succeed(), "it is nobody's child")
+	Eventually(ctx, func() error { return shared.Get(ctx, client.ObjectKeyFromObject(free), free) }).Should(MatchError(apierrors.IsNotFound, "gone"))
+	Expect(shared.endpointSlice(ctx, ns, endpointSliceManager, 1).UID).To(Equal(slice.UID))
+
+	By("having a Service that is a headless one now")
+	alice.change(ctx, service, `{"spec":{"type":"ExternalName","externalName":"web.example.org"}}`,
+		`{"spec":{"type":"ClusterIP","externalName":null,"clusterIP":"None"}}`)
+	alice.change(ctx, service, label("example.org/team", "other"))
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(slice), slice)).To(Succeed())
+		g.Expect(slice.Labels).To(And(HaveKey(corev1.IsHeadlessService), HaveKeyWithValue("example.org/team", "other")))
+	}).Should(Succeed())
+	alice.change(ctx, d, replicas(2))
+	shared.endpointSlice(ctx, ns, endpointSliceManager, 2)
+	refuse(s.rogue.try(ctx, slice, patch(fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, corev1.IsHeadlessService))),
+		"metadata.labels["+corev1.IsHeadlessService+"]", "Service web")
+	Expect(audit.writes(controlplane.ByUser(endpointSliceController), controlplane.Refused(http.StatusForbidden))).To(BeEmpty())
+	Expect(audit.refusals()).To(BeEmpty())
+}
+
+// relabelMirror has a stranger relabel the EndpointSlice of Endpoints, whose controller goes on.
+func relabelMirror(ctx context.Context, s *scene) {
+	GinkgoHelper()
+	ns := s.endpointsUnder(ctx, "Endpoints", "subsets", "endpointslicemirroring-controller")
+	alice, audit := s.powerful(), shared.watch(ns)
+	Expect(alice.Create(ctx, makeService(ns, nil))).To(Succeed())
+	endpoints := &unstructured.Unstructured{Object: map[string]any{"subsets": subsets("192.0.2.1")}}
+	endpoints.SetAPIVersion("v1")
+	endpoints.SetKind("Endpoints")
+	endpoints.SetNamespace(ns)
+	endpoints.SetName("web")
+	Expect(alice.Create(ctx, endpoints)).To(Succeed())
+	slice := shared.endpointSlice(ctx, ns, endpointMirrorManager, 1)
+	s.keepsLabels(ctx, slice, "Endpoints web", discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy)
+
+	By("having other endpoints, and another label")
+	base := endpoints.DeepCopy()
+	endpoints.Object["subsets"] = subsets("192.0.2.1", "192.0.2.2")
+	endpoints.SetLabels(map[string]string{"example.org/team": "web"})
+	Expect(alice.Patch(ctx, endpoints, client.MergeFrom(base))).To(Succeed())
+	now := shared.endpointSlice(ctx, ns, endpointMirrorManager, 2)
+	Expect(now.UID).To(Equal(slice.UID))
+	Expect(now.Labels).To(HaveKeyWithValue("example.org/team", "web"))
+	Expect(audit.writes(controlplane.ByUser(endpointMirrorController), controlplane.Refused(http.StatusForbidden))).To(BeEmpty())
+	Expect(audit.refusals()).To(BeEmpty())
+}
+
+// mistakeClaims has a stranger say of the claims of a Pod that they are others.
+func mistakeClaims(ctx context.Context, s *scene) {
+	GinkgoHelper()
+	policies := "claims-" + s.ns
+	ns := shared.newNamespaceFor(ctx, policies)
+	shared.apply(ctx, ownPolicy(policies, "", "Pod", `
   initializing:
     policies:
     - {target: {apiGroup: resource.k8s.io, apiVersion: v1, resource: resourceclaims}, relation: ControllerChild, verbs: [Create]}
 `))
-			alice, audit := s.powerful(), shared.watch(ns)
-			Expect(alice.Create(ctx, makeClaimTemplate(ns))).To(Succeed())
-			pod := makeClaimingPod(ns, "first", "second")
-			Expect(alice.Create(ctx, pod)).To(Succeed())
-			var claims resourcev1.ResourceClaimList
-			Eventually(ctx, func(g Gomega) {
-				g.Expect(shared.List(ctx, &claims, client.InNamespace(ns))).To(Succeed())
-				g.Expect(claims.Items).To(HaveLen(2))
-			}).Should(Succeed())
-			for i := range claims.Items {
-				claim := &claims.Items[i]
-				for _, p := range []patch{annotation(resourcev1.PodResourceClaimAnnotation, "other"), noAnnotation(resourcev1.PodResourceClaimAnnotation)} {
-					refuse(s.rogue.try(ctx, claim.DeepCopy(), p), "metadata.annotations["+resourcev1.PodResourceClaimAnnotation+"]", "Pod web")
-				}
-			}
-			Expect(s.rogue.try(ctx, &claims.Items[0], annotation("example.org/note", "mine"))).To(Succeed(), "other annotations are anybody's")
-			Expect(audit.refusals()).To(BeEmpty())
-		}},
+	alice, audit := s.powerful(), shared.watch(ns)
+	Expect(alice.Create(ctx, makeClaimTemplate(ns))).To(Succeed())
+	pod := makeClaimingPod(ns, "first", "second")
+	Expect(alice.Create(ctx, pod)).To(Succeed())
+	var claims resourcev1.ResourceClaimList
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.List(ctx, &claims, client.InNamespace(ns))).To(Succeed())
+		g.Expect(claims.Items).To(HaveLen(2))
+	}).Should(Succeed())
+	for i := range claims.Items {
+		claim := &claims.Items[i]
+		for _, p := range []patch{annotation(resourcev1.PodResourceClaimAnnotation, "other"), noAnnotation(resourcev1.PodResourceClaimAnnotation)} {
+			refuse(s.rogue.try(ctx, claim.DeepCopy(), p), "metadata.annotations["+resourcev1.PodResourceClaimAnnotation+"]", "Pod web")
+		}
 	}
+	Expect(s.rogue.try(ctx, &claims.Items[0], annotation("example.org/note", "mine"))).To(Succeed(), "other annotations are anybody's")
+	Expect(audit.refusals()).To(BeEmpty())
 }
 
 // endpointsUnder returns a namespace with a policy for a kind whose EndpointSlices a controller keeps:
@@ -204,10 +221,12 @@ func (c *cluster) endpointSlice(ctx context.Context, ns, manager string, endpoin
 	return &list.Items[0]
 }
 
-// makeService makes the Service web, with one port.
-func makeService(ns string, spec corev1.ServiceSpec) *corev1.Service {
-	spec.Ports = []corev1.ServicePort{{Port: 80}}
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}, Spec: spec}
+// makeService makes the Service web of Pods with these labels, with one port.
+func makeService(ns string, selector map[string]string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"},
+		Spec:       corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
 }
 
 // subsets are those of Endpoints with some addresses.
