@@ -275,7 +275,16 @@ func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, pa
 // knows its ledger. Admission calls it before it answers, and never on a dry run: what the
 // ledger tells of the creation goes when that is over, and a leader that has not seen the object
 // before would take it for one that was created while nobody was asked.
-func (s *Store) KeepCreation(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID) error {
+//
+// pending are the grants that the object is about to be stored without. They are written first: the
+// request may end after each write, and the API server store the object all the same, as failurePolicy
+// says. Whoever reads that its creation was judged finds all that was granted then.
+func (s *Store) KeepCreation(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, pending ...v1alpha1.PendingGrant) error {
+	for _, p := range pending {
+		if err := s.addPending(ctx, ref, parent, p); err != nil {
+			return err
+		}
+	}
 	rec := newRecord(ref, parent, s.operatorNamespace)
 	rec.Spec.CreationJudged = true
 	return s.keep(ctx, rec, nil)
@@ -304,7 +313,7 @@ func (s *Store) keep(ctx context.Context, made *v1alpha1.AllowanceRecord, void l
 		}
 		if !s.restore(ctx, rec) {
 			if len(void) == 0 {
-				return s.tellKnown(ctx, rec)
+				return s.tellKnown(ctx, rec, made.Spec.CreationJudged)
 			}
 			rec.Status.Phase = v1alpha1.PhaseSteady
 			rec.Status.Consumed = UsedUp(rec.Status.Consumed, void)
@@ -318,10 +327,11 @@ func (s *Store) keep(ctx context.Context, made *v1alpha1.AllowanceRecord, void l
 }
 
 // tellKnown has a record that was made of something else, such as a denial, know the ledger of its
-// target from its first allowances on.
-func (s *Store) tellKnown(ctx context.Context, rec *v1alpha1.AllowanceRecord) error {
+// target from its first allowances on, and say that the creation of it was judged where that is so.
+func (s *Store) tellKnown(ctx context.Context, rec *v1alpha1.AllowanceRecord, creationJudged bool) error {
 	known := rec.DeepCopy()
 	known.Spec.LedgerKnown = true
+	known.Spec.CreationJudged = rec.Spec.CreationJudged || creationJudged
 	if err := s.client.Patch(ctx, known, client.MergeFromWithOptions(rec, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
 	}

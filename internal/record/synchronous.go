@@ -39,9 +39,14 @@ import (
 // where there is none. Admission calls it before it answers, and never on a dry
 // run; a grant that is made again only gets a new time.
 func (s *Store) AddPending(ctx context.Context, ref v1alpha1.TargetReference, p v1alpha1.PendingGrant) error {
+	return s.addPending(ctx, ref, "", p)
+}
+
+// addPending returns AddPending; a record that it makes is labeled with the uid of its target's parent.
+func (s *Store) addPending(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, p v1alpha1.PendingGrant) error {
 	p.Time = metav1.NewTime(s.clock.Now())
 	p.Seen = false
-	return s.Update(ctx, ref, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+	return s.update(ctx, ref, parent, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
 		status.PendingGrants = withPending(status.PendingGrants, p)
 		// It is written even where nothing changes: the cache may be behind, and
 		// the grant already gone. The write finds that out, and costs no event.

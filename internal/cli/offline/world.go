@@ -233,7 +233,8 @@ func (r *records) KeepLedger(context.Context, v1alpha1.TargetReference, types.UI
 }
 
 // KeepCreation implements admission.Records.
-func (r *records) KeepCreation(context.Context, v1alpha1.TargetReference, types.UID) error {
+func (r *records) KeepCreation(_ context.Context, _ v1alpha1.TargetReference, _ types.UID, pending ...v1alpha1.PendingGrant) error {
+	r.pending = append(r.pending, pending...)
 	return nil
 }
 

@@ -326,6 +326,14 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	// The last sign of life may be some seconds older than the last look: what is remembered
 	// has been seen.
 	if v.isUnjudged(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
+		// The record is written before the object is, and the cache may have that first.
+		live, err := s.Records.Live(ctx, record.TargetOf(v.obj))
+		if err != nil {
+			return err
+		}
+		rec = live
+	}
+	if v.isUnjudged(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
 		logf.FromContext(ctx).Info("Adopting an object that was created while nobody was asked",
 			"kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name)
 		// The Holder controller, who asks, labels the record with the parent.
@@ -343,8 +351,13 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 // a holder, nor that a leader has looked at it since. One that came with the first allowances of an
 // update, with a scale or with a denial does not: a replica answers before it leads. One that has
 // allowances and no record that knows them has lost it.
+//
+// That somebody was asked is to be found with what was granted by the answer: the request may have ended in
+// between, and the object be stored without either.
 func (v view) isUnjudged(rec *v1alpha1.AllowanceRecord) bool {
 	switch {
+	case record.Folded(v.stored, rec, v.obj).Initializing():
+		return false // It has what the creation was granted, or its record does.
 	case !record.KnowsLedger(rec):
 		return !v.holdsAllowances()
 	case rec.Spec.CreationJudged:

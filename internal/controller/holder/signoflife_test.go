@@ -26,6 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/controllertest"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 func TestCreatedUnwatched(t *testing.T) {
@@ -68,6 +69,12 @@ func TestIsUnjudged(t *testing.T) {
 			Spec: v1alpha1.AllowanceRecordSpec{LedgerKnown: known, CreationJudged: created}, Status: v1alpha1.AllowanceRecordStatus{Phase: phase},
 		}
 	}
+	// asked has what the creation was granted, of which the object has nothing.
+	asked := func(known bool) *v1alpha1.AllowanceRecord {
+		out := rec(known, false, "")
+		out.Status.PendingGrants = []v1alpha1.PendingGrant{record.NewPending(nil, makeHolder().Unstructured, []v1alpha1.Allowance{creationGrant()}, nil)}
+		return out
+	}
 	bare, granted, created := makeHolder(), makeHolder().holding(grantOf("spec.replicas", 5)), makeHolder().holding(creationGrant())
 	for name, tc := range map[string]struct {
 		holder testHolder
@@ -81,6 +88,9 @@ func TestIsUnjudged(t *testing.T) {
 		"a record that came with its creation":                {holder: created, rec: rec(true, true, "")},
 		"and what that allowed is used up":                    {holder: bare, rec: rec(true, true, "")},
 		"and it was changed since":                            {holder: granted, rec: rec(true, true, "")},
+		"a record that has what its creation was granted":     {holder: bare, rec: asked(false)},
+		"and knows the ledger":                                {holder: bare, rec: asked(true)},
+		"a creation that was granted, and no record":          {holder: created},
 		"a record that was looked at":                         {holder: granted, rec: rec(true, false, v1alpha1.PhaseSteady)},
 		"a record that was made later, and looked at":         {holder: bare, rec: rec(false, false, v1alpha1.PhaseSteady)},
 		"a record of something else":                          {holder: bare, rec: rec(false, false, ""), want: true},

@@ -81,8 +81,9 @@ type Records interface {
 	// did not count.
 	KeepLedger(ctx context.Context, target v1alpha1.TargetReference, parent types.UID, void ledger.Ledger) error
 	// KeepCreation makes sure, before the request is answered, that an object that is being
-	// created has a record that says so and knows its ledger.
-	KeepCreation(ctx context.Context, target v1alpha1.TargetReference, parent types.UID) error
+	// created has a record that says so and knows its ledger; pending are the grants that
+	// it is about to be stored without.
+	KeepCreation(ctx context.Context, target v1alpha1.TargetReference, parent types.UID, pending ...v1alpha1.PendingGrant) error
 	// Behind reports whether the cache may have older records than those who write them.
 	Behind() bool
 	// AddPending records a grant before the request is answered (D11).

@@ -126,13 +126,14 @@ func (g *Gatherer) keepLedger(ctx context.Context, r *request, f *facts, next le
 // keepCreation makes sure that an object that is being created has a record, if it gets a ledger,
 // or policies are in effect for it. It is the validating hook's, to whom the UID is known. Where
 // policies are in effect and allow nothing, or another webhook has taken the ledger away, the
-// record alone tells that somebody was asked.
-func (g *Gatherer) keepCreation(ctx context.Context, r *request, f *facts) error {
+// record alone tells that somebody was asked. pending is what was granted and the object is about to be
+// stored without.
+func (g *Gatherer) keepCreation(ctx context.Context, r *request, f *facts, pending []v1alpha1.PendingGrant) error {
 	has, _ := r.ledgerAsked() // What cannot be read allows nothing.
-	if r.subresource != "" || !holdsAllowances(has) && len(f.OwnPolicies) == 0 {
+	if !holdsAllowances(has) && len(f.OwnPolicies) == 0 {
 		return nil
 	}
-	if err := g.Records.KeepCreation(ctx, r.target(), types.UID(f.Parent.UID)); err != nil {
+	if err := g.Records.KeepCreation(ctx, r.target(), types.UID(f.Parent.UID), pending...); err != nil {
 		return lostError{err}
 	}
 	return nil

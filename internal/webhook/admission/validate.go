@@ -211,12 +211,11 @@ func (v *Validator) keep(ctx context.Context, r *request, o *outcome) error {
 	if err := v.keepStray(ctx, r, f); err != nil {
 		return lostError{err}
 	}
-	if r.old == nil {
-		if err := v.keepCreation(ctx, r, f); err != nil {
-			return err
-		}
+	granted := o.deviates.pending(r)
+	if r.old == nil && r.subresource == "" {
+		return v.keepCreation(ctx, r, f, granted)
 	}
-	for _, pending := range o.deviates.pending(r) {
+	for _, pending := range granted {
 		if r.old != nil {
 			pending.After = r.old.GetResourceVersion()
 		}

@@ -228,7 +228,8 @@ func (s store) KeepLedger(_ context.Context, _ v1alpha1.TargetReference, _ types
 	return s.broken
 }
 
-func (s store) KeepCreation(_ context.Context, target v1alpha1.TargetReference, _ types.UID) error {
+func (s store) KeepCreation(_ context.Context, target v1alpha1.TargetReference, _ types.UID, pending ...v1alpha1.PendingGrant) error {
+	s.pending = append(s.pending, pending...)
 	s.keptCreations = append(s.keptCreations, target.UID)
 	return s.broken
 }
