@@ -45,17 +45,18 @@ func TestEndedMidway(t *testing.T) {
 		write func(context.Context, *Store) error
 		// lies reports what a record says that is not so.
 		lies func(*v1alpha1.AllowanceRecord) bool
-		// writes is how many there are.
+		// writes is how many there are, after which the creation was judged where that is so.
 		writes int
+		judged bool
 	}{
 		"a creation": {
-			write: func(ctx context.Context, s *Store) error { return s.KeepCreation(ctx, ref, "above") }, writes: 1,
+			write: func(ctx context.Context, s *Store) error { return s.KeepCreation(ctx, ref, "above") }, writes: 1, judged: true,
 			lies: func(rec *v1alpha1.AllowanceRecord) bool { return !rec.Spec.CreationJudged || !KnowsLedger(rec) },
 		},
 		"a creation whose object is stored without a ledger": {
 			write: func(ctx context.Context, s *Store) error {
 				return s.KeepCreation(ctx, ref, "above", grant("one", "a"), grant("two", "b"))
-			}, writes: 4,
+			}, writes: 4, judged: true,
 			lies: func(rec *v1alpha1.AllowanceRecord) bool {
 				return (rec.Spec.CreationJudged || KnowsLedger(rec)) && len(rec.Status.PendingGrants) < 2
 			},
@@ -69,18 +70,25 @@ func TestEndedMidway(t *testing.T) {
 			lies: func(rec *v1alpha1.AllowanceRecord) bool { return rec.Spec.CreationJudged || KnowsLedger(rec) },
 		},
 		"a deletion": {
-			write: func(ctx context.Context, s *Store) error { return s.SetDeletion(ctx, ref, v1alpha1.Deletion{User: "bob"}) }, writes: 2,
+			write: func(ctx context.Context, s *Store) error {
+				return s.SetDeletion(ctx, ref, v1alpha1.Deletion{User: "bob"})
+			}, writes: 2,
 			lies: func(rec *v1alpha1.AllowanceRecord) bool {
 				return rec.Spec.CreationJudged || KnowsLedger(rec) || NeverSeen(rec) == (rec.Status.Deletion != nil)
 			},
 		},
 		"broken glass": {
-			write: func(ctx context.Context, s *Store) error { return s.BreakGlass(ctx, ref, v1alpha1.BrokenGlass{User: "bob"}) }, writes: 2,
+			write: func(ctx context.Context, s *Store) error {
+				return s.BreakGlass(ctx, ref, v1alpha1.BrokenGlass{User: "bob"})
+			}, writes: 2,
 			lies: func(rec *v1alpha1.AllowanceRecord) bool { return rec.Spec.CreationJudged || KnowsLedger(rec) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole := written(t, ref, tc.write, tc.writes)
+			if whole.Spec.CreationJudged != tc.judged || tc.lies(whole) {
+				t.Errorf("all written, the record says what is not so: %+v", whole)
+			}
 			for after := 1; after <= tc.writes; after++ {
 				ctx, cancel := context.WithCancel(t.Context())
 				s, count := endingAfter(t, after, cancel)

@@ -1029,6 +1029,30 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestIsUnjudged", "./internal/controller/holder"},
 	},
 	{
+		name: "a creation counts as judged before its grants are written",
+		edits: []edit{{
+			"internal/record/lost.go", "	for _, p := range pending {",
+			"	if first := newRecord(ref, parent, s.operatorNamespace); len(pending) > 0 {\n		first.Spec.CreationJudged = true\n" +
+				"		if err := s.keep(ctx, first, nil); err != nil {\n			return err\n		}\n	}\n	for _, p := range pending {",
+		}},
+		unit: []string{"-run=TestEndedMidway", "./internal/record"},
+	},
+	{
+		name:  "a creation with pending grants is never said to be judged",
+		edits: []edit{{"internal/record/lost.go", "rec.Spec.CreationJudged || creationJudged", "rec.Spec.CreationJudged"}},
+		unit:  []string{"-run=TestEndedMidway", "./internal/record"},
+	},
+	{
+		name:  "what its record alone has granted is adopted as well",
+		edits: []edit{{"internal/controller/holder/signoflife.go", "record.Folded(v.stored, rec, v.obj).Initializing()", "v.stored.Initializing()"}},
+		unit:  []string{"-run=TestIsUnjudged", "./internal/controller/holder"},
+	},
+	{
+		name:  "what the cache has no record of yet is adopted",
+		edits: []edit{{"internal/controller/holder/signoflife.go", "		rec = live\n", ""}, {"internal/controller/holder/signoflife.go", "live, err := s.Records.Live", "_, err := s.Records.Live"}},
+		unit:  []string{"-run=TestDecideByTheAPIServer", "./internal/controller/holder"},
+	},
+	{
 		name:  "what was created unseen is denied for ever once something was denied",
 		edits: []edit{{"internal/controller/holder/signoflife.go", "return !v.holdsAllowances()", "return rec == nil && !v.holdsAllowances()"}},
 		unit:  []string{"-run=TestIsUnjudged", "./internal/controller/holder"},
