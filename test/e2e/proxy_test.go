@@ -45,6 +45,8 @@ type watchProxy struct {
 	// URL of the proxy, and the CA that has signed its certificate.
 	URL string
 	CA  []byte
+	// wrote is told of each write that the API server has answered, before the answer is handed on.
+	wrote atomic.Pointer[func(*http.Request)]
 }
 
 // startWatchProxy starts a proxy, which ends with the container.
@@ -55,6 +57,7 @@ func startWatchProxy(api *rest.Config, delay time.Duration) *watchProxy {
 	// Whoever calls brings a token of their own.
 	transport, err := rest.TransportFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: api.CAData}})
 	Expect(err).NotTo(HaveOccurred())
+	proxy := &watchProxy{}
 	server := httptest.NewUnstartedServer(&httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     transport,
@@ -63,6 +66,9 @@ func startWatchProxy(api *rest.Config, delay time.Duration) *watchProxy {
 		ModifyResponse: func(resp *http.Response) error {
 			if watching := resp.Request.URL.Query().Get("watch"); watching == "true" || watching == "1" {
 				resp.Body = delayBody(resp.Body, delay)
+			}
+			if told := proxy.wrote.Load(); told != nil && resp.Request.Method != http.MethodGet {
+				(*told)(resp.Request)
 			}
 			return nil
 		},
@@ -74,10 +80,9 @@ func startWatchProxy(api *rest.Config, delay time.Duration) *watchProxy {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	return &watchProxy{
-		URL: server.URL,
-		CA:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-	}
+	proxy.URL = server.URL
+	proxy.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return proxy
 }
 
 // chunk is something that was read, and when it may be handed on.
@@ -162,6 +167,8 @@ type webhookProxy struct {
 	calls, losses atomic.Int64
 	// losesAll is true while it loses each call.
 	losesAll atomic.Bool
+	// cut ends calls of the validating webhook without an answer; nil where none is to end so.
+	cut atomic.Pointer[chan struct{}]
 }
 
 // startWebhookProxy starts a proxy, which ends with the container. It shows the
@@ -200,6 +207,23 @@ func startWebhookProxy(ctx context.Context, dir, operator string, oneIn int64) *
 				case <-time.After(lossDelay):
 				}
 				panic(http.ErrAbortHandler) // no answer, as after a timeout
+			}
+			if cut := proxy.cut.Load(); cut != nil && strings.HasPrefix(r.URL.Path, interception.ValidatePath) {
+				ctx, end := context.WithCancel(r.Context())
+				defer end()
+				go func() {
+					select {
+					case <-*cut:
+						end()
+					case <-ctx.Done():
+					}
+				}()
+				defer func() {
+					if ctx.Err() != nil {
+						panic(http.ErrAbortHandler)
+					}
+				}()
+				r = r.WithContext(ctx)
 			}
 			forward.ServeHTTP(w, r)
 		}),

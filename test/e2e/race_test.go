@@ -19,8 +19,11 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -49,6 +52,8 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 	var (
 		behind   *cluster
 		webhooks *webhookProxy
+		late     *watchProxy
+		started  *controlplane.Operator
 	)
 	BeforeAll(func(ctx SpecContext) {
 		cp := startControlPlane(ctx, controlplane.Options{})
@@ -58,7 +63,8 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 
 		By("putting a proxy between the operator and the API server")
 		dir := GinkgoT().TempDir()
-		kubeconfig := lateKubeconfig(ctx, cp)
+		kubeconfig, behindBy := lateKubeconfig(ctx, cp)
+		late = behindBy
 
 		By("putting another one between the API server and the operator")
 		certs := filepath.Join(dir, "certs")
@@ -66,7 +72,7 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 		Expect(err).NotTo(HaveOccurred())
 		port := strconv.Itoa(ports[0])
 		webhooks = startWebhookProxy(ctx, certs, "localhost:"+port, lostCalls)
-		_, err = controlplane.InstallOperator(ctx, cp, controlplane.OperatorOptions{
+		started, err = controlplane.InstallOperator(ctx, cp, controlplane.OperatorOptions{
 			Binary: *operatorBin, Overlay: *operatorSetup, WebhookURL: webhooks.URL,
 			ExtraFlags: []string{
 				"--kubeconfig=" + kubeconfig,
@@ -162,15 +168,41 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 			webhooks.loseAll(func() { behind.mallory().change(ctx, d, image("evil:1")) })
 		})
 	}, SpecTimeout(specTimeout))
+
+	It("finishes what is created as the API server gives up midway", func(ctx SpecContext) {
+		By("starting the operator once more, as only a leader after another one knows when nobody was there")
+		Expect(started.Restart(ctx)).To(Succeed())
+		ns := behind.newNamespace(ctx)
+		for after := 1; after <= 5; after++ { // there are four writes at most, and one that is tried in vain
+			By(fmt.Sprintf("cutting the connection after write %d of the record", after))
+			name := fmt.Sprint("web-", after)
+			writes, cut := atomic.Int64{}, make(chan struct{})
+			told := func(r *http.Request) {
+				if strings.Contains(r.URL.Path, "/namespaces/"+ns+"/allowancerecords") && writes.Add(1) == int64(after) {
+					close(cut)
+				}
+			}
+			webhooks.cut.Store(&cut)
+			late.wrote.Store(&told)
+			d := builders.MakeDeployment(ns, name).Replicas(2).Obj()
+			webhooks.loseAll(func() { Expect(behind.alice().Create(ctx, d)).To(Succeed()) })
+			webhooks.cut.Store(nil)
+			late.wrote.Store(nil)
+			Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
+			behind.complete(ctx, d, "1")
+		}
+	}, SpecTimeout(specTimeout))
 })
 
-// lateKubeconfig writes a kubeconfig by which an operator sees everything late, and returns its path.
-func lateKubeconfig(ctx context.Context, cp *controlplane.ControlPlane) string {
+// lateKubeconfig writes a kubeconfig by which an operator sees everything late, and returns its path and the proxy that
+// it leads to.
+func lateKubeconfig(ctx context.Context, cp *controlplane.ControlPlane) (path string, proxy *watchProxy) {
 	GinkgoHelper()
-	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	path = filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(cp.WriteKubeconfigFor(ctx, controlplane.OperatorNamespace, controlplane.OperatorServiceAccount, path)).To(Succeed())
-	redirect(path, startWatchProxy(cp.AdminConfig(), watchDelay))
-	return path
+	proxy = startWatchProxy(cp.AdminConfig(), watchDelay)
+	redirect(path, proxy)
+	return path, proxy
 }
 
 // redirect makes a kubeconfig lead to a proxy.

@@ -38,7 +38,8 @@ var _ = Describe("An upgrade of a controller under two replicas that are behind"
 		objects, err := cp.Render(ctx, *operatorSetup)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(cp.Apply(ctx, objects)).To(Succeed())
-		late := controlplane.OperatorOptions{ExtraFlags: []string{"--kubeconfig=" + lateKubeconfig(ctx, cp)}}
+		kubeconfig, _ := lateKubeconfig(ctx, cp)
+		late := controlplane.OperatorOptions{ExtraFlags: []string{"--kubeconfig=" + kubeconfig}}
 		startReplicas(ctx, cp, (*service).byHook, late, late)
 		c := connect(cp)
 
