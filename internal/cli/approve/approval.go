@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,6 +74,9 @@ func (a *approval) plan(ctx context.Context) (report *Report, err error) {
 }
 
 func (a *approval) planOnce(ctx context.Context) (*Report, error) {
+	if off := a.cluster.Off(ctx); off != nil {
+		return nil, fmt.Errorf("nothing can be approved, and nothing waits for it: %s", off.Text(time.Now()))
+	}
 	var err error
 	if a.seen, err = a.cluster.Read(ctx, a.target); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.target, err)

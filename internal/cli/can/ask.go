@@ -96,11 +96,14 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 	f := &follower{cluster: q.you, policies: policies}
 	h := holder{obj: a.before, kind: a.after.GroupVersionKind().GroupKind()}
 	h.chain, f.notes = q.you.Ancestry(ctx, policies, a.after, nil)
+	policies = policies.Now() // What is above was read by all of them.
+	f.policies = policies
 	report := &Report{
-		Object:   record.TargetOf(a.after),
-		User:     who.Username,
-		Paths:    paths(policies.Index, a.before, a.after),
-		Warnings: q.said.Take(),
+		SwitchedOff: policies.Off,
+		Object:      record.TargetOf(a.after),
+		User:        who.Username,
+		Paths:       paths(policies.Index, a.before, a.after),
+		Warnings:    q.said.Take(),
 	}
 	if a.refusal != nil {
 		report.Outcome, report.Message = Refused, message(a.refusal)
@@ -114,6 +117,9 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 		report.Follows = f.follow(ctx, h, f.granted(h, report.Granted), false, 0)
 	}
 	report.Initiators = report.initiators(policies.Index, h.chain)
+	if report.Outcome == Passes {
+		report.Named = naming(policies.Index, h.chain, report.Paths)
+	}
 	report.Notes = f.notes
 	if report.Outcome == Initiates || report.Outcome == Passes {
 		steps, notes, err := generation.Would(ctx, q.you, a.after)
@@ -232,6 +238,17 @@ func (r *Report) compare(before, after *unstructured.Unstructured) error {
 		r.Outcome = Passes
 	}
 	return nil
+}
+
+// naming returns the policies in effect that have a trigger for one of the paths.
+func naming(index *policy.Index, chain []policy.Holder, paths []string) []string {
+	var out []string
+	for _, p := range index.InEffect(chain) {
+		if p.IsAbout(paths...) {
+			out = append(out, p.Name)
+		}
+	}
+	return out
 }
 
 // initiators returns who may initiate the change: of what is withheld of it, or of all of it;

@@ -20,6 +20,7 @@ package can
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -74,7 +75,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 				return err
 			}
 			return out.Write(streams.Out, "Prospect", report, func(t text.Terminal) string {
-				return render(report, t, out.Wide())
+				return render(report, t, out.Wide(), time.Now())
 			})
 		},
 	}

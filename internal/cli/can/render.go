@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/xlab/treeprint"
 
@@ -33,8 +34,11 @@ import (
 const mostChildren = 5
 
 // render turns a report into text.
-func render(r *Report, t text.Terminal, wide bool) string {
+func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
+	if r.SwitchedOff != nil {
+		out.WriteString(t.Wrap("", t.Paint(text.Bad, r.SwitchedOff.Text(now))) + "\n")
+	}
 	out.WriteString(t.Wrap("", r.sentence(t)))
 	if r.Message != "" {
 		out.WriteString("\n" + t.Wrap("  ", r.Message))
@@ -78,7 +82,13 @@ func (r *Report) sentence(t text.Terminal) string {
 		return object + " is like that already: nothing would change."
 	default:
 		said := t.Paint(text.Good, "Yes: ") + r.User + " may " + change + "."
-		if len(r.Generated) > 0 {
+		switch {
+		case r.SwitchedOff != nil:
+			return said + " Nobody is asked about it now, and no policy counts: nothing of what follows is bounded."
+		case len(r.Named) > 0:
+			return said + " It allows nothing below, although " + "AllowancePolicy " + strings.Join(r.Named, ", ") + " names it: its conditions do not hold, it would " +
+				"withhold that and only warns or audits, or the API server did not ask, as where the operator is down."
+		case len(r.Generated) > 0:
 			return said + " It triggers no rule of an AllowancePolicy."
 		}
 		return said + " It triggers no rule, so that it allows nothing below."

@@ -18,14 +18,18 @@ package can
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/text"
 )
 
 func TestRender(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	xr := v1alpha1.TargetReference{Group: "example.com", Kind: "XDatabase", Name: "db"}
 	var parts []*Node
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -101,6 +105,24 @@ Who may initiate changes of it: User alice
 			want: `Yes: alice may create XDatabase/db. It triggers no rule, so that it allows nothing below.
 `,
 		},
+		"a change that a policy names": {
+			report: Report{Object: xr, User: "alice", Paths: []string{"spec.size"}, Outcome: Passes, Named: []string{"databases"}},
+			want: `Yes: alice may change spec.size of XDatabase/db. It allows nothing below, although AllowancePolicy
+databases names it: its conditions do not hold, it would withhold that and only warns or audits, or
+the API server did not ask, as where the operator is down.
+`,
+		},
+		"while everything is switched off": {
+			report: Report{Object: xr, User: "alice", Paths: []string{"spec.size"}, Outcome: Passes, SwitchedOff: &cluster.Off{Since: metav1.NewTime(now.Add(-time.Hour))}},
+			want: `Everything is switched off, as the operator has found since 2026-01-01T11:00:00Z (60m ago): the API
+server asks about nothing, so that nothing is granted, withheld or denied. To switch it on, apply
+the installation again, its ValidatingWebhookConfiguration first of all: "Switch everything off" in
+docs/troubleshooting.md says more.
+
+Yes: alice may change spec.size of XDatabase/db. Nobody is asked about it now, and no policy counts:
+nothing of what follows is bounded.
+`,
+		},
 		"no change": {
 			report: Report{Object: xr, User: "alice", Outcome: Unchanged},
 			want: `XDatabase/db is like that already: nothing would change.
@@ -116,7 +138,7 @@ Warning: unknown field "spec.nope"
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, render(&tc.report, text.Terminal{Width: text.DefaultWidth}, tc.wide)); diff != "" {
+			if diff := cmp.Diff(tc.want, render(&tc.report, text.Terminal{Width: text.DefaultWidth}, tc.wide, now)); diff != "" {
 				t.Errorf("the text differs (-want +got):\n%s", diff)
 			}
 		})

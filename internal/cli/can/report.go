@@ -18,6 +18,7 @@ package can
 
 import (
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/generate/plan"
 )
 
@@ -40,6 +41,8 @@ const (
 
 // Report is what would happen if a change was made.
 type Report struct {
+	// SwitchedOff is there while everything is switched off: nothing counts then.
+	SwitchedOff *cluster.Off `json:"switchedOff,omitempty"`
 	// Object that would be changed.
 	Object v1alpha1.TargetReference `json:"object"`
 	// User who would change it.
@@ -50,6 +53,8 @@ type Report struct {
 	Dropped []string `json:"dropped,omitempty"`
 	// Outcome of the change.
 	Outcome Outcome `json:"outcome"`
+	// Named are the policies in effect that name what passes, although it allows nothing.
+	Named []string `json:"named,omitempty"`
 	// Message of the API server, where it refuses the change.
 	Message string `json:"message,omitempty"`
 	// Withheld are the paths from whose change nothing would follow.

@@ -41,6 +41,8 @@ type Policies struct {
 	Objects map[string]*v1alpha1.AllowancePolicy
 	// Idle are the policies by which the operator judges nothing. The index leaves them out.
 	Idle []Idle
+	// Off is there while everything is switched off; the index has the policies that count otherwise.
+	Off *Off
 }
 
 // Policies reads and compiles the AllowancePolicies. As in the operator, what is
@@ -79,6 +81,7 @@ func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 			out.Idle = append(out.Idle, Idle{Policy: p, Why: strings.TrimSuffix(policy.ClashMessage(clashes[p]), ".")})
 		}
 	}
+	out.Off = offBy(list.Items)
 	out.Index = policy.NewIndex(policy.WithoutClashing(usable, clashes))
 	return out, nil
 }

@@ -41,9 +41,10 @@ func build(s *sight) *Report {
 	self := holderOf(s.obj, s.chain, s.policies)
 	self.you = s.you
 	report := &Report{
-		Object:     record.TargetOf(obj),
-		Phase:      self.Phase(),
-		Generation: obj.GetGeneration(),
+		SwitchedOff: s.policies.Off,
+		Object:      record.TargetOf(obj),
+		Phase:       self.Phase(),
+		Generation:  obj.GetGeneration(),
 		AsParent: Parent{
 			Policies:   policiesFor(s),
 			Bounds:     self.bounds(),

@@ -98,6 +98,7 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 	if you, err := c.Whoami(ctx); err == nil {
 		s.you = &you
 	}
+	s.policies = s.policies.Now() // What is above and below was read by all of them.
 	return s, nil
 }
 

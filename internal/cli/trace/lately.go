@@ -32,6 +32,8 @@ import (
 
 // Lately is what was changed in a namespace.
 type Lately struct {
+	// SwitchedOff is there while everything is switched off: nothing counts then.
+	SwitchedOff *cluster.Off `json:"switchedOff,omitempty"`
 	// Namespace that was asked about.
 	Namespace string `json:"namespace"`
 	// Causes are the changes, and what came of each, the latest first.
@@ -47,6 +49,7 @@ func lately(ctx context.Context, c *cluster.Cluster, most output.Limit) (*Lately
 		return nil, err
 	}
 	report := latest(c.Namespace, records, most)
+	report.SwitchedOff = c.Off(ctx)
 	if len(report.Causes)+report.More == 0 {
 		if err := c.HasNamespace(ctx); err != nil {
 			return nil, err
@@ -67,8 +70,12 @@ func latest(namespace string, records []v1alpha1.AllowanceRecord, most output.Li
 
 // renderLately turns it into a table.
 func renderLately(r *Lately, t text.Terminal, now time.Time) string {
+	first := ""
+	if r.SwitchedOff != nil {
+		first = t.Wrap("", t.Paint(text.Bad, r.SwitchedOff.Text(now))) + "\n"
+	}
 	if len(r.Causes)+r.More == 0 {
-		return t.Wrap("", "The AllowanceRecords of namespace "+r.Namespace+" tell of no change.")
+		return first + t.Wrap("", "The AllowanceRecords of namespace "+r.Namespace+" tell of no change.")
 	}
 	var table text.Table
 	table.Header("WHEN", "WHO", "OBJECT", "CHANGE", "TOUCHED")
@@ -79,7 +86,7 @@ func renderLately(r *Lately, t text.Terminal, now time.Time) string {
 		}
 		table.Row(when, c.who(), phrase.Object(c.First.Kind, c.First.Name), phrase.Change(c.First.Kind, c.First.What), c.touched())
 	}
-	out := table.Render(t, "")
+	out := first + table.Render(t, "")
 	if more := output.More(t, r.More); more != "" {
 		out += "\n" + more
 	}

@@ -47,8 +47,12 @@ func tell(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*Repo
 		return nil, err
 	}
 	report, err := build(seen)
-	if err != nil || seen.object == nil {
-		return report, err
+	if err != nil {
+		return nil, err
+	}
+	report.SwitchedOff = c.Off(ctx)
+	if seen.object == nil {
+		return report, nil
 	}
 	report.Origin = steps{cluster: c, depth: maxPolicies}.originOf(ctx, seen.object)
 	if report.Made, err = madeBecauseOf(ctx, c, target); err != nil {

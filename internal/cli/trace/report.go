@@ -20,10 +20,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
 )
 
 // Report is what is known of an object.
 type Report struct {
+	// SwitchedOff is there while everything is switched off: nothing counts then.
+	SwitchedOff *cluster.Off `json:"switchedOff,omitempty"`
 	// Object that was asked about. Its uid is left out where nothing tells it.
 	Object v1alpha1.TargetReference `json:"object"`
 	// Gone is true where the object does not exist any more.

@@ -65,6 +65,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	}
 	with := scene{Policies: policies, look: looking(ctx, c, policies, &seen)}
 	report := collect(near, with, subject)
+	report.SwitchedOff = policies.Off
 	switch {
 	case subject != nil:
 		report.Subject = subject.String()

@@ -20,10 +20,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
 )
 
 // Report is what was found.
 type Report struct {
+	// SwitchedOff is there while everything is switched off: nothing counts then.
+	SwitchedOff *cluster.Off `json:"switchedOff,omitempty"`
 	// Subject is what was asked about.
 	Subject string `json:"subject"`
 	// Refusals of changes, the latest first.
