@@ -719,6 +719,12 @@ func TestCheck(t *testing.T) {
 			s.later(-9 * time.Second)
 			roll(s, "zq7z:1")
 		}},
+		"and while it is still there, as something else is changed": {tell: func(s *story) {
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.write("mallory", audit.VerbPatch, deployments, "web", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"note": "other"}}})
+			s.later(-9 * time.Second)
+			roll(s, "zq7z:1")
+		}, want: []Promise{Uncovered, Smuggled}},
 		"a number is withheld, and a Pod that was let go of is made again": {tell: func(s *story) { s.set("again") }},
 		"a number is withheld, and one Pod more is made":                   {tell: func(s *story) { s.set("again", "more") }, want: []Promise{Uncovered}},
 		"what no rule is about": {tell: func(s *story) {

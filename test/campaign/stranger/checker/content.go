@@ -98,7 +98,7 @@ func (c *checker) checkContent(l *audit.Life, v *audit.Version) {
 		if c.Played[n] || c.approvedIn(parent, states, n, from, to) {
 			continue
 		}
-		if wasThere(parent, n, v.By.Received.Add(-late), v.By.Answered) && !c.wasDenied(v, n) {
+		if wasTakenBack(parent, n, v.By.Received.Add(-late), v.By.Answered) && !c.wasDenied(v, n) {
 			c.report.Known[Moment]++
 			continue
 		}
@@ -133,11 +133,12 @@ func (c *checker) wasDenied(v *audit.Version, n int) bool {
 	})
 }
 
-// wasThere reports whether a value was in a version that another one replaced in an interval. A
-// request to replace it may be answered late.
-func wasThere(parent *audit.Life, n int, from, to time.Time) bool {
+// wasTakenBack reports whether a value was in a version that another one without it replaced in an interval. A
+// request to replace it may be answered late. A value that the next version has as well was not taken back.
+func wasTakenBack(parent *audit.Life, n int, from, to time.Time) bool {
 	for i, v := range parent.Versions[:len(parent.Versions)-1] {
-		if slices.Contains(v.Marks, n) && !v.Until.Before(from) && parent.Versions[i+1].By.Received.Before(to) {
+		next := parent.Versions[i+1]
+		if slices.Contains(v.Marks, n) && !slices.Contains(next.Marks, n) && !v.Until.Before(from) && next.By.Received.Before(to) {
 			return true
 		}
 	}
