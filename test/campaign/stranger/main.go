@@ -109,13 +109,27 @@ func campaign(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	// What was found is told before anything else can fail.
+	verdict := report(r)
 	var held error
 	if *last && (len(r.Findings) == 0 || !*hunt) {
-		if r, held = s.rest(ctx); r == nil {
-			return held
+		var rested *checker.Report
+		if rested, held = s.rest(ctx); rested != nil {
+			verdict = report(withAll(rested, r.Findings))
 		}
 	}
-	return errors.Join(report(r), held, controlplane.CrashIn(s.operator.Log()))
+	return errors.Join(verdict, held, controlplane.CrashIn(s.operator.Log()))
+}
+
+// withAll adds to a report what had been found before and is not in it: what is known later does not make it unsaid.
+func withAll(r *checker.Report, before []checker.Finding) *checker.Report {
+	for _, f := range before {
+		if !slices.ContainsFunc(r.Findings, func(other checker.Finding) bool { return other.String() == f.String() }) {
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	slices.SortStableFunc(r.Findings, func(a, b checker.Finding) int { return a.At.Compare(b.At) })
+	return r
 }
 
 // stretch is how many acts there are from one judgement to the next, where one is to end with

@@ -156,12 +156,30 @@ func (s *stage) oneThingMore(ctx context.Context) error {
 				p.roll(want)
 				err = p.who.Patch(ctx, obj, client.MergeFrom(before))
 			}
-			if client.IgnoreNotFound(err) != nil {
-				return fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
+			if err := unlessInvalid(err, obj); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// unlessInvalid returns an error that ends a campaign. That an object is gone is none, nor that the API server takes no
+// write of it any more, as it is: a stranger may have left that behind, which the status takes and the object does not.
+func unlessInvalid(err error, obj *unstructured.Unstructured) error {
+	switch {
+	case client.IgnoreNotFound(err) == nil:
+		return nil
+	case isInvalid(err):
+		sayf("%s %s stays as it is, which the API server takes no more", obj.GetKind(), obj.GetName())
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", obj.GetKind(), obj.GetName(), err)
+}
+
+// isInvalid reports whether the API server itself says that an object is invalid, and no webhook.
+func isInvalid(err error) bool {
+	return apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "admission webhook")
 }
 
 // lastWord is what alice says in the end.
@@ -187,7 +205,12 @@ func (s *stage) lastWord(ctx context.Context) error {
 				}
 				continue
 			}
-			if err := s.wish(ctx, resource, obj); err != nil {
+			err := s.wish(ctx, resource, obj.DeepCopy())
+			if isInvalid(err) {
+				sayf("%s %s goes, as the API server takes no approval of it", resource, obj.GetName())
+				err = client.IgnoreNotFound(alice.Delete(ctx, obj, client.PropagationPolicy("Background")))
+			}
+			if err != nil {
 				return fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
 			}
 		}
@@ -261,7 +284,7 @@ func (s *stage) wake(ctx context.Context, word string) (children, error) {
 		}
 		for i := range list.Items {
 			patch := merge(`{"metadata":{"annotations":{"` + look + `":"` + word + `"}}}`)
-			if err := client.IgnoreNotFound(s.admin.Patch(ctx, &list.Items[i], patch)); err != nil {
+			if err := unlessInvalid(s.admin.Patch(ctx, &list.Items[i], patch), &list.Items[i]); err != nil {
 				return nil, err
 			}
 		}
