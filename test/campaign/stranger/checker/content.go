@@ -41,7 +41,7 @@ const Moment = "taken back in the very moment in which its controller tries agai
 // checkContents looks for values of strangers in what controllers made.
 func (c *checker) checkContents() {
 	for _, l := range c.all {
-		if !slices.Contains([]string{kinds[replicaSets], kinds[pods], kinds[jobs], kinds[configMaps]}, l.First().Kind) {
+		if !slices.Contains(childKinds, l.First().Kind) {
 			continue
 		}
 		for _, v := range l.Versions {
@@ -74,15 +74,31 @@ func foreign(annotations map[string]string) map[string]string {
 
 func (c *checker) checkContent(l *audit.Life, v *audit.Version) {
 	written := carried(v)
-	if len(written) == 0 || v.By.Verb == audit.VerbDelete || c.keepsAlive(v.By) || !slices.Contains(c.trusted(), v.By.User) {
-		return // What a stranger writes there is judged as a change of a child.
-	}
-	if v.By.Subresource == "status" {
+	parent, states := c.carriedFrom(v)
+	if len(written) == 0 || parent == nil {
 		return
+	}
+	c.report.Contents++
+	for _, n := range written {
+		switch c.comesOf(parent, states, v, n) {
+		case approvedAbove:
+		case takenBack:
+			c.report.Known[Moment]++
+		default:
+			c.findf(Smuggled, v.By.Received, l, parent, "it has what act %d wrote, which nobody approved of; %s", n, v.By)
+		}
+	}
+}
+
+// carriedFrom returns the parent of which a controller carries on what it wrote into a version, with what the model
+// says of it: nil where somebody else wrote it, which is judged as a change of a child, or where the parent bounds nothing.
+func (c *checker) carriedFrom(v *audit.Version) (*audit.Life, []*state) {
+	if v.By.Verb == audit.VerbDelete || v.By.Subresource == "status" || c.keepsAlive(v.By) || !slices.Contains(c.trusted(), v.By.User) {
+		return nil, nil
 	}
 	above := v.Controller()
 	if above == nil || c.lives[above.UID] == nil {
-		return
+		return nil, nil
 	}
 	parent := c.lives[above.UID]
 	from, to := v.By.Received.Add(-lag), v.By.Answered
@@ -91,19 +107,43 @@ func (c *checker) checkContent(l *audit.Life, v *audit.Version) {
 	})
 	states := c.statesOf(parent)
 	if !governed || states == nil || parent.GoneBefore(to) || c.orphaned(parent, to) || c.adopting(parent, to) {
-		return
+		return nil, nil
 	}
-	c.report.Contents++
-	for _, n := range written {
-		if c.Played[n] || c.approvedIn(parent, states, n, from, to) {
-			continue
-		}
-		if wasTakenBack(parent, n, v.By.Received.Add(-late), v.By.Answered) && !c.wasDenied(v, n) {
-			c.report.Known[Moment]++
-			continue
-		}
-		c.findf(Smuggled, v.By.Received, l, parent, "it has what act %d wrote, which nobody approved of; %s", n, v.By)
+	return parent, states
+}
+
+// What a value that a controller carries on comes of.
+const (
+	approvedAbove = "it was approved above"
+	takenBack     = "it was taken back above a moment ago"
+	unapproved    = ""
+)
+
+// comesOf returns what the value of an act comes of that a controller wrote into a version.
+func (c *checker) comesOf(parent *audit.Life, states []*state, v *audit.Version, n int) string {
+	switch from, to := v.By.Received.Add(-lag), v.By.Answered; {
+	case c.Played[n] || c.approvedIn(parent, states, n, from, to):
+		return approvedAbove
+	case v.Kind == kinds[revisions] && hadBefore(parent, n, to):
+		return approvedAbove // A history has all that there was, and nothing is made of what it has but what is approved.
+	case wasTakenBack(parent, n, v.By.Received.Add(-late), to) && !c.wasDenied(v, n):
+		return takenBack
 	}
+	return unapproved
+}
+
+// launders returns the acts whose values a controller wrote into a version although nobody approved of them above: by
+// that they are approved no more than they were, for what is below.
+func (c *checker) launders(l *audit.Life, v *audit.Version) []int {
+	written := carried(v)
+	if len(written) == 0 {
+		return nil
+	}
+	parent, states := c.carriedFrom(v)
+	if parent == nil || slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return c.initiates(l, v, w) }) {
+		return nil
+	}
+	return slices.DeleteFunc(written, func(n int) bool { return c.comesOf(parent, states, v, n) != unapproved })
 }
 
 // trusted returns the controllers.
@@ -131,6 +171,11 @@ func (c *checker) wasDenied(v *audit.Version, n int) bool {
 		return since > lag && since < known && w.User == v.By.User && w.Resource == v.By.Resource && w.Namespace == v.By.Namespace &&
 			(w.Verb == audit.VerbCreate || w.Name == v.By.Name) && slices.Contains(w.Tried, n)
 	})
+}
+
+// hadBefore reports whether any version of an object that may have been there by a time had a value.
+func hadBefore(parent *audit.Life, n int, by time.Time) bool {
+	return slices.ContainsFunc(parent.Versions, func(v *audit.Version) bool { return v.By.Received.Before(by) && slices.Contains(v.Marks, n) })
 }
 
 // wasTakenBack reports whether a value was in a version that another one without it replaced in an interval. A

@@ -145,10 +145,10 @@ func (c *checker) statesOf(l *audit.Life) []*state {
 	return c.states[l]
 }
 
-// born returns the state of what was just created: all of it is its author's.
+// born returns the state of what was just created: all of it is its author's, but what a controller carried on.
 func (c *checker) born(l *audit.Life, v *audit.Version) *state {
 	s := &state{initializing: v.By.Creates(), approved: map[int]bool{}}
-	s.approve(v.Object)
+	s.approve(v.Object, c.launders(l, v)...)
 	// What is made of it is named after it.
 	s.approveMarks(marks.In(v.Name))
 	if !s.initializing {
@@ -212,14 +212,14 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		}
 	case part.less && c.isApproved(l, v):
 		if c.isCovered(l, v) {
-			s.accept(changes)
+			s.accept(changes, c.launders(l, v)...)
 			s.cause(ever, v, changes)
 			changes = nil
 		}
 		s.begin(ever, governing, v, part, pieces(ever, changes), true)
 	case c.isApproved(l, v) && !v.ApprovesAll():
 		if c.caused(l, v) {
-			s.accept(changes)
+			s.accept(changes, c.launders(l, v)...)
 			s.cause(ever, v, changes)
 		} else {
 			s.withhold(governing, pieces(ever, changes))
@@ -233,12 +233,12 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 	case part.less && !c.isCovered(l, v):
 		s.begin(ever, governing, v, part, pieces(ever, changes), false)
 	case c.caused(l, v):
-		s.accept(changes)
+		s.accept(changes, c.launders(l, v)...)
 		s.cause(ever, v, changes)
 	default:
 		filled, others := before.filledIn(ever, v, pieces(ever, changes))
 		if len(filled) > 0 {
-			s.accept(filled)
+			s.accept(filled, c.launders(l, v)...)
 			s.cause(ever, v, filled)
 		}
 		s.withhold(governing, others)
@@ -408,8 +408,15 @@ func (s *state) approvePaths(ever []*policylog.Policy, v *audit.Version) {
 	}
 }
 
-// approve takes all strangers' values that are there for approved.
-func (s *state) approve(o *audit.Object) { s.approveMarks(slices.Concat(o.Marks, marks.Of(o.Labels))) }
+// approve takes all strangers' values that are there for approved, but those of some acts.
+func (s *state) approve(o *audit.Object, but ...int) {
+	s.approveMarks(without(slices.Concat(o.Marks, marks.Of(o.Labels)), but))
+}
+
+// without returns acts but some.
+func without(acts, but []int) []int {
+	return slices.DeleteFunc(slices.Clone(acts), func(n int) bool { return slices.Contains(but, n) })
+}
 
 // approveMarks takes the values of some acts for approved.
 func (s *state) approveMarks(marks []int) {
@@ -427,12 +434,12 @@ func (s *state) approveMarks(marks []int) {
 }
 
 // accept notes changes that have a cause: what was withheld of the same fields is not any
-// more.
-func (s *state) accept(changes []audit.Change) {
+// more. Their values are approved, but those of some acts.
+func (s *state) accept(changes []audit.Change, but ...int) {
 	for _, ch := range changes {
 		s.doubtful = slices.DeleteFunc(slices.Clone(s.doubtful), func(h held) bool { return audit.Within(h.path, ch.Path) })
 		s.held = slices.DeleteFunc(s.held, func(h held) bool { return audit.Related(h.path, ch.Path) })
-		s.approveMarks(marks.Of(ch.After))
+		s.approveMarks(without(marks.Of(ch.After), but))
 	}
 }
 
