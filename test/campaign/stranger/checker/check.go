@@ -67,6 +67,8 @@ const (
 	Unending Promise = "an adoption that does not end"
 	// Escaped says that nobody but who may begin something takes an object out of a policy by its labels.
 	Escaped Promise = "an object that left a policy"
+	// Lost says that the changes by which who may has an object come under a policy let happen what it says.
+	Lost Promise = "a change by who may that allows nothing"
 	// Attached says that nobody but who may begin something with an object gives it a parent.
 	Attached Promise = "an object that got a parent"
 	// Told says that no message has a value of a stranger in it.
@@ -163,6 +165,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkHasty()
 	c.checkJobs()
 	c.checkEscapes()
+	c.checkArrivals()
 	c.checkAttachments()
 	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
 	return &c.report, nil

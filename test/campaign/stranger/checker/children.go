@@ -672,8 +672,11 @@ func (c *checker) discards(w *childWrite, mayUse bool) bool {
 }
 
 // adopting reports whether an object was in the middle of something when a policy came by which
-// it is governed, and has not settled since.
+// it is governed, and has not settled since. One of which something is withheld adopts nothing.
 func (c *checker) adopting(l *audit.Life, at time.Time) bool {
+	if c.holdsBack(l, at) {
+		return false
+	}
 	rules := c.rulesOf(l).For(l.First().Kind)
 	if above := l.FoundAt(at).Controller(); above != nil && c.lives[above.UID] != nil && !slices.ContainsFunc(c.rulesOf(l).Ever(l.First().Kind, at, at), (*policylog.Policy).Initiates) {
 		rules = append(rules, c.rulesOf(c.lives[above.UID]).For(above.Kind)...)
@@ -689,6 +692,12 @@ func (c *checker) adopting(l *audit.Life, at time.Time) bool {
 		}
 	}
 	return false
+}
+
+// holdsBack reports whether something is withheld of every version of an object that may count at a time.
+func (c *checker) holdsBack(l *audit.Life, at time.Time) bool {
+	states, found := c.statesOf(l), l.Current(at.Add(-lag), at)
+	return states != nil && len(found) > 0 && !slices.ContainsFunc(found, func(i int) bool { return len(states[i].held) == 0 })
 }
 
 // checkVanished looks for what is gone without anybody having asked for it.

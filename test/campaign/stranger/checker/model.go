@@ -52,6 +52,8 @@ type held struct {
 	before any
 	// marks are the acts of the values that it brought, none where it only took away.
 	marks []int
+	// loose is true where policies came or went since: it may have been carried out while nobody was asked.
+	loose bool
 }
 
 // cause is a change that lets something happen.
@@ -191,21 +193,22 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 	part := c.rightsTo(l, v)
 	// Without an owner nothing governs an object whose policies name no initiator.
 	governing := c.rulesOf(l).During(v.Kind, v.Before.Controller() != nil || v.Controller() != nil, v.By.Received, v.By.Answered)
-	if c.disturbed(l, v.Before.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(governing) == 0 {
-		// What is there when a policy comes or goes is taken as it is.
-		s.doubt(s.held)
-		s.held = nil
-		s.approve(v.Before.Object)
+	entered := c.entered(l, v)
+	near := len(governing)+len(entered) == 0 || c.disturbedBut(l, v.By.Received.Add(-lag), v.By.Answered.Add(lag), entered)
+	governing = append(governing, entered...)
+	if near || len(entered) > 0 || c.disturbed(l, v.Before.By.Received.Add(-lag), v.By.Answered.Add(lag)) {
+		// What is there when a policy comes or goes is taken as it is, but for what was withheld before, which stays so.
+		s.loosen()
+		s.approve(v.Before.Object, s.heldMarks()...)
 	}
 	switch {
-	case c.disturbed(l, v.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(governing) == 0:
+	case near:
 		// And so is what is changed just then.
-		s.approve(v.Object)
-		for _, ch := range pieces(ever, changes) {
-			s.doubt([]held{{path: ch.Path, before: ch.Before}})
-		}
+		s.keep(v, pieces(ever, changes))
 		switch {
 		case c.isApproved(l, v):
+			s.held = nil
+			s.approve(v.Object)
 			s.cause(ever, v, nil)
 		case len(changes) > 0 && c.caused(l, v):
 			s.cause(ever, v, changes)
@@ -255,6 +258,34 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 	return s
 }
 
+// loosen notes that policies came or went: what is withheld may have been carried out meanwhile, and whether putting it
+// back is anybody's fault is not known.
+func (s *state) loosen() {
+	s.doubt(s.held)
+	for i := range s.held {
+		s.held[i].loose = true
+	}
+}
+
+// keep notes changes from around the coming and going of a policy, which may be withheld or not, as what is changed again
+// of what was withheld.
+func (s *state) keep(v *audit.Version, changes []audit.Change) {
+	for _, ch := range changes {
+		s.held = slices.DeleteFunc(s.held, func(h held) bool { return audit.Related(h.path, ch.Path) })
+		s.doubt([]held{{path: ch.Path, before: ch.Before}})
+	}
+	s.approve(v.Object, s.heldMarks()...)
+}
+
+// heldMarks returns the acts whose values are withheld.
+func (s *state) heldMarks() []int {
+	var out []int
+	for _, h := range s.held {
+		out = append(out, h.marks...)
+	}
+	return out
+}
+
 // filledIn divides changes into those by which a controller that a policy names fills in what a new object does not
 // have, as many do before they do anything else, and others. What is withheld is not filled in.
 func (s *state) filledIn(ever []*policylog.Policy, v *audit.Version, changes []audit.Change) (filled, others []audit.Change) {
@@ -296,14 +327,15 @@ func (s *state) settle(v *audit.Version) {
 
 // prove ends what is withheld of fields of which a report of the present generation proves that all
 // children are as they say: there is nothing left to hold back. Where there are no children it proves
-// nothing, and what brought values of strangers stays withheld, but for what no child gets.
+// nothing, and what brought values of strangers stays withheld, but for what no child gets, and what children may have got while
+// nobody was asked.
 func (s *state) prove(v *audit.Version) {
 	if !settledAt(v, v.Generation) {
 		return
 	}
 	proven := proves(v)
 	s.held = slices.DeleteFunc(s.held, func(h held) bool {
-		return (len(h.marks) == 0 || !isCopied(h.path)) && slices.ContainsFunc(proven, func(field []string) bool { return audit.Within(h.path, field) })
+		return (len(h.marks) == 0 || h.loose || !isCopied(h.path)) && slices.ContainsFunc(proven, func(field []string) bool { return audit.Within(h.path, field) })
 	})
 }
 
@@ -342,9 +374,17 @@ func (c *checker) isApproved(l *audit.Life, v *audit.Version) bool {
 // disturbed reports whether a policy came or went in an interval by which an object is
 // governed: its own, and where that only goes on with what others begin, one above it.
 func (c *checker) disturbed(l *audit.Life, from, to time.Time) bool {
+	return c.disturbedBut(l, from, to, nil)
+}
+
+// disturbedBut reports whether another policy than some came or went in an interval by which an object is governed.
+func (c *checker) disturbedBut(l *audit.Life, from, to time.Time, but []*policylog.Policy) bool {
 	for range deepest {
 		kind := l.First().Kind
-		if c.rulesOf(l).Came(kind, from, to) {
+		rules := slices.DeleteFunc(slices.Clone(c.rulesOf(l)), func(p *policylog.Policy) bool {
+			return slices.ContainsFunc(but, func(b *policylog.Policy) bool { return b.Name == p.Name })
+		})
+		if rules.Came(kind, from, to) {
 			return true
 		}
 		above := l.FoundAt(to).Controller()
@@ -456,7 +496,7 @@ func (s *state) withhold(all []*policylog.Policy, changes []audit.Change) {
 			s.held[i].marks = fresh // What was there before the first one is what it was.
 			continue
 		}
-		s.held = append(s.held, held{ch.Path, ch.Before, fresh})
+		s.held = append(s.held, held{path: ch.Path, before: ch.Before, marks: fresh})
 	}
 }
 

@@ -49,10 +49,37 @@ func TestModel(t *testing.T) {
 		s.later(time.Minute)
 		rolls(s, "web:2")
 	}
+	// leaves has mallory change a Deployment, and its policy go and come back, and something happen in between.
+	leaves := func(s *story, between func()) {
+		s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+		s.later(time.Minute)
+		policy := s.objects["allowancepolicies/deployment"]
+		s.remove("admin", policies, "deployment")
+		s.later(time.Minute)
+		between()
+		s.govern("again", map[string]any{"metadata": map[string]any{}, "spec": policy["spec"]})
+		s.later(time.Minute)
+	}
 	tests := map[string]struct {
 		tell func(*story)
 		want []Promise
 	}{
+		"what was withheld when a policy went is withheld when it is back": {tell: func(s *story) {
+			leaves(s, func() {})
+			rolls(s, "zq7z:1")
+		}, want: []Promise{Uncovered, Smuggled}},
+		"what was withheld is changed while the policy is away": {tell: func(s *story) {
+			leaves(s, func() {
+				s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq8z:1")}))
+			})
+			rolls(s, "zq8z:1")
+		}},
+		"what was withheld is carried out while the policy is away": {tell: func(s *story) {
+			leaves(s, func() { rolls(s, "zq7z:1") })
+			s.settle()
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write(deploymentController, audit.VerbUpdate, replicaSets, "web-2", spec(map[string]any{"replicas": 3}))
+		}},
 		"a stranger takes back what she changed as a policy came": {tell: func(s *story) {
 			comes(s)
 			s.later(-9 * time.Second)

@@ -35,18 +35,34 @@ func TestSelecting(t *testing.T) {
 			"for":               map[string]any{"kind": "Job"},
 			"namespaceSelector": map[string]any{"matchLabels": map[string]any{"governed": "yes"}},
 			"objectSelector":    map[string]any{"matchExpressions": []any{map[string]any{"key": "free", "operator": "DoesNotExist"}}},
-			"subjects":          []any{map[string]any{"kind": "User", "name": "alice", "mayInitiate": true}},
-			"initializing":      map[string]any{"policies": []any{map[string]any{"target": map[string]any{"resource": "pods"}, "verbs": []any{"Create"}}}},
-			"rules":             []any{map[string]any{"trigger": "spec", "policies": []any{map[string]any{"target": map[string]any{"resource": "pods"}, "verbs": []any{"Create"}}}}},
+			"subjects": []any{
+				map[string]any{"kind": "User", "name": "alice", "mayInitiate": true},
+				map[string]any{"kind": "ServiceAccount", "namespace": "kube-system", "name": "job-controller"},
+			},
+			"initializing": map[string]any{"policies": []any{map[string]any{"target": map[string]any{"resource": "pods"}, "verbs": []any{"Create"}}}},
+			"rules":        []any{map[string]any{"trigger": "spec", "policies": []any{map[string]any{"target": map[string]any{"resource": "pods"}, "verbs": []any{"Create"}}}}},
 		}})
 		s.later(time.Minute)
 		s.write("alice", audit.VerbCreate, jobs, "batch", map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"parallelism": 1}})
 		s.ends(controllers[kinds[jobs]], "PodFailurePolicy")
 		s.later(time.Minute)
 	}
+	// comes has somebody have the Job come under its policy by its label, and change it in the same request; its ledger then
+	// has some entries. Later alice wishes for more, and its controller makes a Pod.
+	comes := func(s *story, user, ledger, image string) {
+		queue(s, "yes", map[string]any{"free": "yes"})
+		s.write(user, audit.VerbPatch, jobs, "batch", map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"free": nil}, "annotations": map[string]any{"kausality.io/allowances": ledger}},
+			"spec":     map[string]any{"template": template(image)},
+		})
+		s.later(time.Minute)
+		s.write("alice", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 2}))
+		s.write(controllers[kinds[jobs]], audit.VerbCreate, pods, "batch-a", map[string]any{"metadata": s.owned("Job", "batch"), "spec": template(image)["spec"]})
+	}
 	makes := func(s *story) {
 		s.write("mallory", audit.VerbCreate, pods, "batch-a", map[string]any{"metadata": s.owned("Job", "batch"), "spec": template("job:1")["spec"]})
 	}
+	const begun = `[{"kind":"Pod","mutation":"create","generation":2,"initiator":"alice","trace":[{"kind":"Job","name":"batch","generation":2,"field":"spec.template"}]}]`
 	tests := map[string]struct {
 		tell func(*story)
 		want []Promise
@@ -93,6 +109,9 @@ func TestSelecting(t *testing.T) {
 			s.later(time.Minute)
 			makes(s)
 		}, want: []Promise{Uncovered}},
+		"what mallory has come, and changes":                        {tell: func(s *story) { comes(s, "mallory", "", "zq7z:1") }, want: []Promise{Uncovered, Smuggled}},
+		"what alice has come, and changes, which its ledger has":    {tell: func(s *story) { comes(s, "alice", begun, "zq7z:1") }},
+		"what alice has come, and changes, of which it has nothing": {tell: func(s *story) { comes(s, "alice", "", "zq7z:1") }, want: []Promise{Lost}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
