@@ -41,6 +41,10 @@ type Policy struct {
 	Maintaining  *Section  `json:"maintaining"`
 	Deleting     *Section  `json:"deleting"`
 	Rules        []Rule    `json:"rules"`
+	// Consumption says when an object has settled, where its status does not tell.
+	Consumption struct {
+		When string `json:"when"`
+	} `json:"consumption"`
 	// FailurePolicy is Ignore where it is empty.
 	FailurePolicy string `json:"failurePolicy"`
 	// NamespaceSelector and ObjectSelector say which objects of the kind it is for; nil for all.

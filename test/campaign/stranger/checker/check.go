@@ -65,6 +65,8 @@ const (
 	Hasty Promise = "a change that could not wait"
 	// Unending says that an adoption ends when its object has settled.
 	Unending Promise = "an adoption that does not end"
+	// Outlived says that an allowance ends when what it is for has been done.
+	Outlived Promise = "an allowance that does not end"
 	// Escaped says that nobody but who may begin something takes an object out of a policy by its labels.
 	Escaped Promise = "an object that left a policy"
 	// Lost says that the changes by which who may has an object come under a policy let happen what it says.
@@ -162,6 +164,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkMessages()
 	c.checkRefusals()
 	c.checkAdoptions()
+	c.checkConsumption()
 	c.checkHasty()
 	c.checkJobs()
 	c.checkEscapes()
