@@ -132,6 +132,9 @@ func (p *performance) perform(ctx context.Context) (string, error) {
 	if p.Who == plan.Alice && p.What != plan.Evict && p.What != plan.Autoscale && !below {
 		return p.initiate(ctx)
 	}
+	if p.Who == plan.Bob && p.What == plan.Part && p.Resource == "things" && p.r.IntN(3) == 0 {
+		return p.reachDown(ctx)
+	}
 	if err := p.find(ctx); err != nil {
 		return "", err
 	}

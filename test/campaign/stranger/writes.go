@@ -44,6 +44,14 @@ func merge(text string) client.Patch { return client.RawPatch(types.MergePatchTy
 
 func (p *performance) mark() draw.Mark { return draw.Mark(p.N) }
 
+// text returns one that tells of which act it is: alice's have no mark.
+func (p *performance) text() string {
+	if p.Who == plan.Alice {
+		return fmt.Sprintf("alice-%d", p.N)
+	}
+	return p.mark().Text()
+}
+
 // write changes one thing of what is there, and sends it in one of the ways that there are. It
 // returns which field that was.
 func (p *performance) write(ctx context.Context) ([]string, error) {
@@ -309,7 +317,7 @@ func (p *performance) relabel() {
 		labels = map[string]string{}
 	}
 	if kinds[p.Resource].Kind == kinds["things"].Kind && p.r.IntN(2) == 0 {
-		p.toggle()
+		p.crossOver()
 		return
 	}
 	switch p.r.IntN(4) {
@@ -322,20 +330,6 @@ func (p *performance) relabel() {
 	default:
 		all := slices.Concat(hers["deployments"], hers["statefulsets"], hers["daemonsets"])
 		labels["app"] = all[p.r.IntN(len(all))]
-	}
-	p.obj.SetLabels(labels)
-}
-
-// toggle takes a Thing out of the policies by its label, or has it come back.
-func (p *performance) toggle() {
-	labels := p.obj.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	if _, ok := labels[free]; ok {
-		delete(labels, free)
-	} else {
-		labels[free] = "yes"
 	}
 	p.obj.SetLabels(labels)
 }
@@ -365,14 +359,11 @@ func (p *performance) undo() bool {
 
 // steer writes what controllers go by, with values that mean something.
 func (p *performance) steer() bool {
-	if p.Resource == plan.Others && p.Who == plan.Alice && p.r.IntN(3) == 0 {
-		p.toggle()
+	if p.Who == plan.Alice && kinds[p.Resource].Kind == kinds["things"].Kind && p.r.IntN(3) == 0 {
+		p.crossOver()
 		return true
 	}
-	text := p.mark().Text()
-	if p.Who == plan.Alice {
-		text = fmt.Sprintf("alice-%d", p.N)
-	}
+	text := p.text()
 	template := map[string]any{
 		"spec.template.metadata.annotations":              map[string]any{"restarted": text},
 		"spec.template.spec.containers.0.env":             []any{map[string]any{"name": "VALUE", "value": text}},
