@@ -26,10 +26,11 @@ limitations under the License.
 //   - a value of a stranger in what controllers make below an object, without that anybody
 //     who may has approved of it. Each value has a mark that tells the act that it comes from;
 //   - a ledger or a record that names somebody as having done what they have not;
-//   - a value of a stranger in a message, a refusal of what is certainly allowed, an adoption that
-//     does not end, and a change of what cannot wait.
+//   - a value of a stranger in a message, a refusal of what is certainly allowed, an adoption or an
+//     allowance that does not end, and a change of what cannot wait.
 //
 // Where it cannot tell, it is lenient: a controller and the operator may go by a version that
-// is two seconds old, and what happens around the coming and going of a policy is not judged.
+// is two seconds old, and what happens around the coming and going of a policy is not judged. What is
+// withheld by then stays so.
 // What docs/bypasses.md says is not stopped is counted as known.
 package checker
