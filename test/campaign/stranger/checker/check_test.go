@@ -867,6 +867,10 @@ func TestCheck(t *testing.T) {
 			s.write("alice", audit.VerbCreate, autoscalers, "scaler", scaling(2))
 			s.write("mallory", audit.VerbPatch, autoscalers, "scaler", scaling(4))
 		}, want: []Promise{Uncovered}},
+		"who may change another field makes an autoscaler": {tell: func(s *story) {
+			s.share()
+			s.write("bob", audit.VerbCreate, autoscalers, "scaler", scaling(2))
+		}, want: []Promise{Uncovered}},
 		"a stranger makes an autoscaler, by a kind in lower case": {tell: func(s *story) {
 			lower := scaling(2)
 			audit.AsMap(audit.AsMap(lower["spec"])["scaleTargetRef"])["kind"] = "deployment"

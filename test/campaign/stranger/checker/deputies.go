@@ -52,17 +52,18 @@ func (c *checker) checkDeputy(l *audit.Life, v *audit.Version) {
 		kind = kindNames[i] // An autoscaler takes it in lower case, too.
 	}
 	name, _ := v.At("spec", "scaleTargetRef", "name").(string)
-	mayNot := func(rules policylog.Log) bool {
-		return len(rules.During(kind, false, w.Received.Add(-lag), w.Answered)) > 0 && !policylog.Knows(rules.Ever(kind, w.Received.Add(-lag), w.Answered), w, true)
+	// Of an object that is to come nobody knows what it will be like.
+	mayNot := func(rules policylog.Log, target *audit.Object) bool {
+		return len(rules.During(kind, false, w.Received.Add(-lag), w.Answered)) > 0 && !initiatesWith(rules.Ever(kind, w.Received.Add(-lag), w.Answered), w, target, numbers)
 	}
-	later := mayNot(c.rulesIn(v.Namespace))
+	later := mayNot(c.rulesIn(v.Namespace), nil)
 	for _, target := range c.byName[kind+"/"+v.Namespace+"/"+name] {
 		if !target.GoneBefore(w.Received.Add(-lag)) && !target.First().By.Received.After(w.Answered) {
 			later = false
 		}
 		// Who made it may while it is new.
 		if target.GoneBefore(w.Received) || target.First().By.Received.After(w.Answered) ||
-			slices.ContainsFunc(target.First().Writers(), func(by *audit.Write) bool { return by.User == w.User }) || !mayNot(c.rulesOf(target)) {
+			slices.ContainsFunc(target.First().Writers(), func(by *audit.Write) bool { return by.User == w.User }) || !mayNot(c.rulesOf(target), target.FoundAt(w.Answered).Object) {
 			continue
 		}
 		c.delegated(l, w, target)
@@ -88,6 +89,9 @@ func (c *checker) delegated(l *audit.Life, w *audit.Write, target *audit.Life) {
 
 // kindNames are the kinds that the checker knows.
 var kindNames = slices.Sorted(maps.Values(kinds))
+
+// numbers is the field that an autoscaler writes.
+var numbers = []string{"spec", "replicas"}
 
 // deputy is what autoscalers count as.
 const deputy = "autoscaler"

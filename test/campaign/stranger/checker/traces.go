@@ -251,7 +251,7 @@ func (c *checker) began(at *audit.Version, e *entry) bool {
 				}
 				// A scale shows no generation, and is folded in with a later one.
 				right := v.Generation == first.Generation || (w.Subresource == audit.SubScale || v.Approves(w)) && v.Generation <= first.Generation
-				return right && (c.initiates(l, v, w) || c.adopting(l, w.Answered))
+				return right && (c.mayBegin(l, v, w, path) || c.adopting(l, w.Answered))
 			})
 		})
 	})

@@ -99,6 +99,37 @@ func TestLedgers(t *testing.T) {
 	}
 }
 
+// Who may initiate on one field has begun nothing with another one, also by approving, but where the approval names just that.
+func TestLedgersOfRights(t *testing.T) {
+	secures := spec(map[string]any{"template": map[string]any{"spec": map[string]any{"securityContext": map[string]any{"runAsUser": 5}}}})
+	approves := func(field string) map[string]any {
+		return merged(secures, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": field + "@0123456789ab"}}})
+	}
+	tests := map[string]struct {
+		with  map[string]any
+		field string
+		want  []Promise
+	}{
+		"their field":                         {with: secures, field: "spec.template.spec.securityContext.runAsUser"},
+		"what it is a part of":                {with: secures, field: "spec.template", want: []Promise{Forged}},
+		"what it is a part of, as approved":   {with: approves("spec.template"), field: "spec.template"},
+		"a part of what is approved":          {with: approves("spec.template"), field: "spec.template.spec", want: []Promise{Forged}},
+		"their field, by approving of it all": {with: approves("spec.template"), field: "spec.template.spec.securityContext.runAsUser"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			s.share()
+			s.write("bob", audit.VerbPatch, deployments, "web", tc.with)
+			s.write(operatorUser, audit.VerbPatch, deployments, "web", ledgerNote(t, entry{
+				Kind: "ReplicaSet", Mutation: "create", Generation: 2, Initiator: "bob",
+				Trace: []hop{{Kind: "Deployment", Name: "web", Generation: 2, Field: tc.field}},
+			}))
+			s.finds(tc.want)
+		})
+	}
+}
+
 // Who scales to the number that somebody else asks for at the same time has begun it as well.
 func TestScalesThatCross(t *testing.T) {
 	note := entry{
