@@ -48,10 +48,10 @@ func (c *checker) mayBegin(l *audit.Life, v *audit.Version, w *audit.Write, path
 }
 
 // namesExactly reports whether an approval names a field as it is: it may name what something is a part of, of which what
-// is theirs counts.
+// is theirs counts. One of everything is told by the top field.
 func namesExactly(w *audit.Write, path []string) bool {
 	return slices.ContainsFunc(w.Approved(), func(text string) bool {
 		field, _, _ := strings.Cut(strings.TrimSpace(text), "@")
-		return slices.Equal(fieldPath(field), path)
+		return slices.Equal(fieldPath(field), path) || field == "*" && len(path) == 1
 	})
 }
