@@ -37,14 +37,17 @@ func initiatesWith(all []*policylog.Policy, w *audit.Write, o *audit.Object, pat
 // isPart reports whether a path is another one, or in it, whatever the places in lists: these are told by keys, too.
 func isPart(path, top []string) bool { return len(path) >= len(top) && alike(path, top) }
 
-// mayBegin reports whether somebody who wrote a version may begin something with a field of it: by a policy for its kind that
-// has a rule about it, or, by approving, by one for what is above it.
+// mayBegin reports whether somebody who wrote a version may begin something with a field of it, or with a part of that which
+// they approve of.
 func (c *checker) mayBegin(l *audit.Life, v *audit.Version, w *audit.Write, path []string) bool {
-	if !c.initiates(l, v, w) {
-		return false
-	}
+	return c.mayChange(l, v, w, path) || v.Approves(w) && namesExactly(w, path) && c.initiates(l, v, w)
+}
+
+// mayChange reports whether somebody who wrote a version may begin something with all of a field of it: by a policy for its
+// kind that has a rule about it, or, by approving, by one for what is above it.
+func (c *checker) mayChange(l *audit.Life, v *audit.Version, w *audit.Write, path []string) bool {
 	own := c.rulesOf(l).Ever(v.Kind, w.Received.Add(-lag), w.Answered)
-	return !policylog.Knows(own, w, true) || initiatesWith(own, w, v.Object, path) || v.Approves(w) && namesExactly(w, path)
+	return c.initiates(l, v, w) && (!policylog.Knows(own, w, true) || initiatesWith(own, w, v.Object, path))
 }
 
 // namesExactly reports whether an approval names a field as it is: it may name what something is a part of, of which what

@@ -97,6 +97,9 @@ func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
 		case len(e.Trace) == 0 || !c.began(v, e):
 			c.findf(Forged, v.By.Received, l, nil, "its ledger says that %s began it at generation %d, which the log does not have; written by %s",
 				e.Initiator, e.Generation, v.By)
+		case c.Whole && !c.isLed(l, v, e):
+			c.findf(Forged, v.By.Received, l, nil, "its ledger says that it came by %s what %s began, which the log does not have; written by %s",
+				way(e.Trace), e.Initiator, v.By)
 		case !c.isForIt(v, e):
 			c.findf(Forged, v.By.Received, l, nil, "its ledger allows %s of %s for a change of %s, which no policy does; written by %s",
 				e.Mutation, e.Kind, e.Trace[len(e.Trace)-1].Field, v.By)
@@ -108,7 +111,7 @@ func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
 // to all of it. It names nobody where that was done while no operator looked. What the API server drops of a
 // request is in no version.
 func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
-	if !c.Whole || e.Initiator != "" && e.Initiator == at.By.User && at.Before != nil && !c.initiates(l, at, at.By) {
+	if !c.Whole {
 		return true
 	}
 	later := func(t time.Time) bool { return t.After(l.First().By.Received) && t.Before(at.By.Answered) }
@@ -121,7 +124,7 @@ func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
 			if w.Received.After(at.By.Answered) {
 				return false
 			}
-			return e.Initiator == "" || w.User == e.Initiator && (!c.initiates(l, v, w) || c.rightsTo(l, v).less)
+			return e.Initiator == "" || w.User == e.Initiator && !c.mayChange(l, v, w, path)
 		})
 	})
 }

@@ -17,13 +17,14 @@ limitations under the License.
 package checker
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"kausality.io/operator/test/campaign/audit"
 )
@@ -60,25 +61,29 @@ func TestLedgers(t *testing.T) {
 		later map[string]any
 		// restarted is true where an operator was started after it.
 		restarted, known bool
-		want             []Promise
+		// writes is who writes the ledger; the operator where it is empty.
+		writes string
+		want   []Promise
 	}{
-		"withheld":                          {by: "mallory", with: scales, note: withheld("mallory", "spec.replicas")},
-		"withheld, in a part":               {by: "mallory", with: spec(map[string]any{"template": template("x:1")}), note: withheld("mallory", "spec.template.spec.containers[name=main].image")},
-		"withheld, in an item renamed":      {by: "mallory", with: renamedContainer, note: withheld("mallory", "spec.template.spec.containers[0].image")},
-		"withheld, in another item":         {by: "mallory", with: renamedContainer, note: withheld("mallory", "spec.template.spec.volumes[0].size"), want: []Promise{Forged}},
-		"withheld, of somebody else":        {by: "mallory", with: scales, note: withheld("bob", "spec.replicas"), want: []Promise{Forged}},
-		"withheld, of who may":              {by: "alice", with: scales, note: withheld("alice", "spec.replicas"), want: []Promise{Forged}},
-		"withheld, another field":           {by: "mallory", with: scales, note: withheld("mallory", "spec.template"), want: []Promise{Forged}},
-		"withheld, nobody named":            {by: "mallory", with: scales, note: withheld("", "spec.replicas"), known: true, want: []Promise{Forged}},
-		"withheld, nobody was there":        {by: "mallory", with: scales, note: withheld("", "spec.replicas"), known: true, restarted: true},
-		"allowed":                           {by: "alice", with: scales, note: allows("spec.replicas", "spec.replicas")},
-		"allowed, for another field":        {by: "alice", with: scales, note: allows("spec.replicas", "spec.template"), want: []Promise{Forged}},
-		"allowed, what no rule allows":      {by: "alice", with: scales, note: allows("create", "spec.replicas"), want: []Promise{Forged}},
-		"allowed, what a section allows":    {by: "alice", with: scales, note: allows("create", "(initializing)")},
-		"approved":                          {by: "mallory", with: scales, note: allows("spec.replicas", "spec.replicas"), later: approved},
-		"another field approved":            {by: "mallory", with: scales, note: allows("spec.replicas", "spec.template"), later: approved, want: []Promise{Forged}},
-		"allowed, to who was overruled":     {by: "mallory", with: scales, note: allows("spec.replicas", "spec.replicas"), want: []Promise{Forged}},
-		"allowed, of a kind that is not it": {by: "alice", with: scales, note: func() entry { e := allows("spec.replicas", "spec.replicas"); e.Kind = "Pod"; return e }(), want: []Promise{Forged}},
+		"withheld":                               {by: "mallory", with: scales, note: withheld("mallory", "spec.replicas")},
+		"withheld, in a part":                    {by: "mallory", with: spec(map[string]any{"template": template("x:1")}), note: withheld("mallory", "spec.template.spec.containers[name=main].image")},
+		"withheld, in an item renamed":           {by: "mallory", with: renamedContainer, note: withheld("mallory", "spec.template.spec.containers[0].image")},
+		"withheld, in another item":              {by: "mallory", with: renamedContainer, note: withheld("mallory", "spec.template.spec.volumes[0].size"), want: []Promise{Forged}},
+		"withheld, of somebody else":             {by: "mallory", with: scales, note: withheld("bob", "spec.replicas"), want: []Promise{Forged}},
+		"withheld, of who may":                   {by: "alice", with: scales, note: withheld("alice", "spec.replicas"), want: []Promise{Forged}},
+		"withheld, another field, by its author": {by: "mallory", with: scales, note: withheld("mallory", "spec.minReadySeconds"), writes: "mallory", want: []Promise{Forged}},
+		"withheld, by its author":                {by: "mallory", with: scales, note: withheld("mallory", "spec.replicas"), writes: "mallory"},
+		"withheld, another field":                {by: "mallory", with: scales, note: withheld("mallory", "spec.template"), want: []Promise{Forged}},
+		"withheld, nobody named":                 {by: "mallory", with: scales, note: withheld("", "spec.replicas"), known: true, want: []Promise{Forged}},
+		"withheld, nobody was there":             {by: "mallory", with: scales, note: withheld("", "spec.replicas"), known: true, restarted: true},
+		"allowed":                                {by: "alice", with: scales, note: allows("spec.replicas", "spec.replicas")},
+		"allowed, for another field":             {by: "alice", with: scales, note: allows("spec.replicas", "spec.template"), want: []Promise{Forged}},
+		"allowed, what no rule allows":           {by: "alice", with: scales, note: allows("create", "spec.replicas"), want: []Promise{Forged}},
+		"allowed, what a section allows":         {by: "alice", with: scales, note: allows("create", "(initializing)")},
+		"approved":                               {by: "mallory", with: scales, note: allows("spec.replicas", "spec.replicas"), later: approved},
+		"another field approved":                 {by: "mallory", with: scales, note: allows("spec.replicas", "spec.template"), later: approved, want: []Promise{Forged}},
+		"allowed, to who was overruled":          {by: "mallory", with: scales, note: allows("spec.replicas", "spec.replicas"), want: []Promise{Forged}},
+		"allowed, of a kind that is not it":      {by: "alice", with: scales, note: func() entry { e := allows("spec.replicas", "spec.replicas"); e.Kind = "Pod"; return e }(), want: []Promise{Forged}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +98,43 @@ func TestLedgers(t *testing.T) {
 			if tc.restarted {
 				s.start(-5 * time.Second)
 			}
-			s.write(operatorUser, audit.VerbPatch, deployments, "web", ledgerNote(t, tc.note))
+			s.write(cmp.Or(tc.writes, operatorUser), audit.VerbPatch, deployments, "web", ledgerNote(t, tc.note))
+			s.finds(tc.want)
+		})
+	}
+}
+
+// What lies between the first hop and the object is as it says, one below the other.
+func TestHops(t *testing.T) {
+	first := hop{Kind: "Deployment", Name: "web", Generation: 2, Field: "spec.replicas"}
+	last := hop{Kind: "ReplicaSet", Name: "web-1", Generation: 2, Field: "spec.replicas"}
+	changed := func(change func(h *hop)) []hop {
+		h := last
+		change(&h)
+		return []hop{first, h}
+	}
+	tests := map[string]struct {
+		trace []hop
+		want  []Promise
+	}{
+		"as it was":               {trace: []hop{first, last}},
+		"of something else":       {trace: changed(func(h *hop) { h.Name = "web-2" }), want: []Promise{Forged}},
+		"of another kind":         {trace: changed(func(h *hop) { h.Kind = "StatefulSet" }), want: []Promise{Forged}},
+		"of another generation":   {trace: changed(func(h *hop) { h.Generation = 4711 }), want: []Promise{Forged}},
+		"of another field":        {trace: changed(func(h *hop) { h.Field = "spec.minReadySeconds" }), want: []Promise{Forged}},
+		"by its creation":         {trace: []hop{first, {Kind: "ReplicaSet", Name: "web-1", Generation: 1, Field: created}, last}},
+		"created long before":     {trace: changed(func(h *hop) { h.Field = created })},
+		"by a hop that is not it": {trace: []hop{first, {Kind: "ReplicaSet", Name: "nobody", Generation: 2, Field: "spec.replicas"}, last}, want: []Promise{Forged}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write(deploymentController, audit.VerbPatch, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
+			note := ledgerNote(t, entry{Kind: "Pod", Mutation: "create", Generation: 2, Initiator: "alice", Trace: tc.trace})
+			notes := audit.AsMap(audit.AsMap(note["metadata"])["annotations"])
+			notes["replicaset.kausality.io/allowances"] = notes["kausality.io/allowances"]
+			s.write(operatorUser, audit.VerbPatch, replicaSets, "web-1", note)
 			s.finds(tc.want)
 		})
 	}
@@ -227,7 +268,7 @@ func TestFieldPath(t *testing.T) {
 		"data['a.b'].c":                      {"data", "a.b", "c"},
 		"spec.containers[name=main].image":   {"spec", "containers", "name=main", "image"},
 	} {
-		if diff := cmp.Diff(want, fieldPath(text)); diff != "" {
+		if diff := gocmp.Diff(want, fieldPath(text)); diff != "" {
 			t.Errorf("fieldPath(%q) (-want +got):\n%s", text, diff)
 		}
 	}
