@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 const (
@@ -39,10 +40,11 @@ const (
 // right after that.
 const Forgotten = "an operator was killed before it had written down whose change it was"
 
-// checkRefusals looks for controllers that were refused what the model certainly lets happen: in each version of the
-// parent that may have counted a cause or a section lets through all that was asked for, and nothing of it, or of
-// what is above it, may be withheld. It does not judge without the operator's log, which tells when one was
-// started.
+// checkRefusals judges what controllers were refused. Where no version of the parent that may have counted lets through
+// what was asked for, a refusal is right. Where each of them does it is wrong, if the model knows for certain all that
+// it depends on: by itself, as nothing of it, or of what is above it, may be withheld, or as the ledger says the same
+// before the request came and when it was answered. It does not judge without the operator's log, which tells
+// when one was started.
 func (c *checker) checkRefusals() {
 	if c.Said == "" {
 		return
@@ -56,20 +58,28 @@ func (c *checker) checkRefusals() {
 			continue
 		}
 		parent := c.parentOf(child)
-		if parent == nil || !c.isSure(parent, w) {
+		if parent == nil || c.statesOf(parent) == nil {
 			continue
 		}
-		c.report.Denials++
-		why := c.surely(child, parent)
-		if why == "" {
-			continue
-		}
-		if forgotten(parent, c.started, w.Received) {
-			c.report.Known[Forgotten]++
-			continue
-		}
-		c.findf(Refused, w.Received, child.life, parent, "%s is refused, which is %s: %s", w, why, w.Message)
+		c.checkRefusal(child, parent)
 	}
+}
+
+func (c *checker) checkRefusal(w *childWrite, parent *audit.Life) {
+	if c.surelyNot(w, parent) {
+		c.report.Denials++
+		return
+	}
+	why := c.surely(w, parent)
+	if why == "" || !c.isSure(parent, w.Write) && !c.isWritten(w, parent, why) {
+		return
+	}
+	c.report.Denials++
+	if forgotten(parent, c.started, w.Received) {
+		c.report.Known[Forgotten]++
+		return
+	}
+	c.findf(Refused, w.Received, w.life, parent, "%s is refused, which is %s: %s", w, why, w.Message)
 }
 
 // startsIn returns when operators were started, by what they said.
@@ -104,14 +114,13 @@ func (c *checker) refused(w *audit.Write) *childWrite {
 		life.Versions = []*audit.Version{{Object: asked, By: w, Until: audit.Forever}}
 		return &childWrite{Write: w, life: life, child: asked, changes: []audit.Change{{Verb: audit.Makes}}}
 	}
-	i := slices.IndexFunc(c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name], func(l *audit.Life) bool {
-		return l.First().Kind == kinds[w.Resource] && l.First().By.Answered.Before(w.Received) && !l.GoneBefore(w.Answered) && len(l.Current(w.Received.Add(-lag), w.Answered)) == 1
-	})
-	if i < 0 || w.Subresource != "" {
+	if w.Subresource != "" {
 		return nil
 	}
-	life := c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name][i]
-	found := life.FoundAt(w.Received)
+	life, found := c.target(w, asked)
+	if found == nil {
+		return nil
+	}
 	child := &childWrite{Write: w, life: life, found: found.Object, child: found.Object}
 	switch {
 	case w.Verb == audit.VerbDelete:
@@ -125,6 +134,22 @@ func (c *checker) refused(w *audit.Write) *childWrite {
 		return nil
 	}
 	return child
+}
+
+// target returns what a denied request was about: the version that it says, or the only one that there was.
+func (c *checker) target(w *audit.Write, asked *audit.Object) (*audit.Life, *audit.Version) {
+	for _, l := range c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name] {
+		if l.First().Kind != kinds[w.Resource] || !l.First().By.Answered.Before(w.Received) || l.GoneBefore(w.Answered) {
+			continue
+		}
+		current := l.Current(w.Received, w.Answered)
+		for _, i := range current {
+			if v := l.Versions[i]; len(current) == 1 || asked != nil && v.Revision == asked.Revision {
+				return l, v
+			}
+		}
+	}
+	return nil, nil
 }
 
 // isSure reports whether the model knows for certain what a request depends on: policies have not changed, and of
@@ -198,8 +223,18 @@ func (c *checker) isProper(l *audit.Life, v *audit.Version) bool {
 	})
 }
 
-// surely returns what lets a change of a child through in each version of the parent that may have counted, or
-// nothing. Where the parent may have strays it depends on these.
+// surelyNot reports whether nothing lets a change of a child through, in no version of the parent that the operator may go by:
+// it would be found if it had passed.
+func (c *checker) surelyNot(w *childWrite, parent *audit.Life) bool {
+	from, to := w.Received.Add(-lag), w.Answered
+	kind := parent.First().Kind
+	governing := c.rulesOf(parent).During(kind, parent.FoundAt(to).Controller() != nil, from, to)
+	return len(governing) > 0 && !c.adopting(parent, to) && !c.disturbed(parent, from.Add(-policylog.Moment), to) &&
+		c.byPhase(w, parent, c.rulesOf(parent).Ever(kind, from, to), from, to) == ""
+}
+
+// surely returns what lets a change of a child through in each version of the parent that there was between the request
+// and its answer, or nothing. Where the parent may have strays it depends on these.
 func (c *checker) surely(w *childWrite, parent *audit.Life) string {
 	for _, adopted := range c.strays {
 		if adopted.by == parent.UID {
@@ -208,10 +243,9 @@ func (c *checker) surely(w *childWrite, parent *audit.Life) string {
 	}
 	w.strict = true
 	kind := parent.First().Kind
-	from, to := w.Received.Add(-lag), w.Answered.Add(lag)
-	governing := c.rulesOf(parent).During(kind, parent.FoundAt(to).Controller() != nil, from, to)
+	governing := c.rulesOf(parent).During(kind, parent.FoundAt(w.Answered).Controller() != nil, w.Received.Add(-lag), w.Answered.Add(lag))
 	states, why := c.statesOf(parent), ""
-	for _, i := range parent.Current(from, to) {
+	for _, i := range parent.Current(w.Received, w.Answered) {
 		why = ""
 		for _, p := range governing {
 			found := c.byPolicy(w, parent.Versions[i], states[i], p)

@@ -49,13 +49,40 @@ func TestRefusals(t *testing.T) {
 		s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"minReadySeconds": 3}))
 	}
 	const approving = "kausality.io/approve"
+	// quickly has a rollout settle within a second, as it does where nothing runs for real, with a refusal in between that
+	// says which version it is about. The ledger of the Deployment has an entry, or not.
+	quickly := func(s *story, entries ...entry) {
+		s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"minReadySeconds": 3}))
+		s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"minReadySeconds": nil}))
+		s.later(time.Minute)
+		change := merged(spec(map[string]any{"template": template("web:2")}), ledgerNote(s.t, entries...))
+		s.write("alice", audit.VerbPatch, deployments, "web", change)
+		s.later(-9900 * time.Millisecond)
+		creates(s)
+		s.later(-9900 * time.Millisecond)
+		s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet("web:2"))
+		s.later(-9900 * time.Millisecond)
+		s.settle()
+	}
+	rollout := entry{
+		Kind: "ReplicaSet", Mutation: "create", Generation: 4, Initiator: "alice",
+		Trace: []hop{{Kind: "Deployment", Name: "web", Generation: 4, Field: "spec.template.spec.containers[0].image"}},
+	}
 	tests := map[string]struct {
 		tell  func(*story)
 		want  []Promise
 		known int
+		// judged is how many refusals the model can judge at least.
+		judged int
 	}{
-		"of nothing":   {tell: func(s *story) { creates(s) }},
-		"of a rollout": {tell: func(s *story) { rolls(s); creates(s) }, want: []Promise{Refused}},
+		"of a rollout that settles at once, as the ledger allows it":        {tell: func(s *story) { quickly(s, rollout) }, want: []Promise{Refused}, judged: 1},
+		"of a rollout that settles at once, which the ledger does not know": {tell: func(s *story) { quickly(s) }},
+		"of a rollout that settles at once, while the ledger withholds": {tell: func(s *story) {
+			quickly(s, rollout, entry{Relation: withheldRelation, Mutation: "spec.minReadySeconds", Generation: 2, Initiator: "mallory"})
+		}},
+		"of what nothing allows": {tell: func(s *story) { s.later(time.Minute); creates(s) }, judged: 1},
+		"of nothing":             {tell: func(s *story) { creates(s) }},
+		"of a rollout":           {tell: func(s *story) { rolls(s); creates(s) }, want: []Promise{Refused}},
 		"of a scale": {tell: func(s *story) {
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
 			s.refuse(deploymentController, audit.VerbUpdate, replicaSets, "web-1", merged(s.objects["replicasets/web-1"], spec(map[string]any{"replicas": 3})))
@@ -138,8 +165,12 @@ func TestRefusals(t *testing.T) {
 			s := begin(t)
 			s.start(-2 * time.Hour)
 			tc.tell(s)
-			if report := s.finds(tc.want); report.Known[Forgotten] != tc.known {
+			report := s.finds(tc.want)
+			if report.Known[Forgotten] != tc.known {
 				t.Errorf("%d refusals are known, want %d", report.Known[Forgotten], tc.known)
+			}
+			if report.Denials < tc.judged {
+				t.Errorf("%d refusals were judged, want %d", report.Denials, tc.judged)
 			}
 		})
 	}
