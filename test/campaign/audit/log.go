@@ -88,6 +88,8 @@ type Write struct {
 	Posing bool
 	// Refused is the object that was to be stored, where the request was denied.
 	Refused json.RawMessage
+	// Patch is what was asked for by a patch that was denied.
+	Patch json.RawMessage
 	// Said is what the request itself says of the metadata of the object.
 	Said Metadata
 	// Object is what was stored, nil where the answer does not show it; Items are what a
@@ -281,6 +283,9 @@ func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 		w.Named, w.Valued = marks.Used(event.RequestObject.Raw)
 		if w.Code == http.StatusForbidden && (w.Verb == VerbCreate || w.Verb == VerbUpdate) {
 			w.Refused = event.RequestObject.Raw
+		}
+		if w.Code == http.StatusForbidden && w.Verb == VerbPatch {
+			w.Patch = event.RequestObject.Raw
 		}
 		var said struct {
 			Metadata Metadata `json:"metadata"`

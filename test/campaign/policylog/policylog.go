@@ -47,6 +47,8 @@ type Policy struct {
 	} `json:"consumption"`
 	// FailurePolicy is Ignore where it is empty.
 	FailurePolicy string `json:"failurePolicy"`
+	// UncausedChanges is Hold where it is empty.
+	UncausedChanges string `json:"uncausedChanges"`
 	// NamespaceSelector and ObjectSelector say which objects of the kind it is for; nil for all.
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
 	ObjectSelector    *metav1.LabelSelector `json:"objectSelector"`

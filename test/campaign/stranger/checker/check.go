@@ -163,6 +163,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkTraces()
 	c.checkMessages()
 	c.checkRefusals()
+	c.checkPeople()
 	c.checkAdoptions()
 	c.checkConsumption()
 	c.checkHasty()
