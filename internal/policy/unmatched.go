@@ -19,6 +19,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -129,9 +130,10 @@ var (
 )
 
 // hasClaims reports whether a kind is declared to name claims. A kind that may have any
-// field, or of which nothing is known, declares nothing.
+// field, or of which nothing is known, declares nothing. Those of Kubernetes that have such a field, PersistentVolumes,
+// name claims of another sort.
 func (u *unmatched) hasClaims(kind schema.GroupVersionKind) bool {
-	return u.Undeclared(kind, claimRef) == "" && u.Undeclared(kind, noField) != ""
+	return strings.Contains(kind.Group, ".") && u.Undeclared(kind, claimRef) == "" && u.Undeclared(kind, noField) != ""
 }
 
 // scopes finds children that no owner reference can make children, and that have no
