@@ -108,8 +108,12 @@ type Resource struct {
 	GVR schema.GroupVersionResource
 	// GVK is the kind of its objects.
 	GVK schema.GroupVersionKind
+	// Names are others that people have for it: its singular, and short ones.
+	Names []string
 	// Namespaced says whether its objects live in namespaces.
 	Namespaced bool
+	// Unwatchable says that its objects cannot be listed and watched, so that nothing can be known of them.
+	Unwatchable bool
 	// Subresources are the names of its sub-resources, such as status, sorted.
 	Subresources []string
 	// ReplicasPath is what the scale sub-resource sets; empty without one.
@@ -511,7 +515,9 @@ func parse(gv schema.GroupVersion, list *metav1.APIResourceList) []Resource {
 		resources = append(resources, Resource{
 			GVR:          gv.WithResource(served.Name),
 			GVK:          gv.WithKind(served.Kind),
+			Names:        namesOf(&served),
 			Namespaced:   served.Namespaced,
+			Unwatchable:  isUnwatchable(&served),
 			Subresources: subresources[served.Name],
 			Categories:   slices.Sorted(slices.Values(served.Categories)),
 		})

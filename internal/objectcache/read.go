@@ -90,6 +90,12 @@ func (c *Cache) Behind(gvk schema.GroupVersionKind) bool {
 	return ok && w.state.Behind()
 }
 
+// Failing reports whether the holders of a kind are not known, as the last try to read them was refused.
+func (c *Cache) Failing(kind schema.GroupKind) bool {
+	w, ok := (*c.kinds.Load())[kind]
+	return ok && !w.ready() && w.state.Failing()
+}
+
 // Reading reports whether holders of some kind are not known yet, although nothing has gone
 // wrong with reading them.
 func (c *Cache) Reading() bool {

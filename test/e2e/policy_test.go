@@ -174,6 +174,32 @@ var _ = Describe("A policy", func() {
 			asked(ctx, rules(admissionregistrationv1.Ignore))
 		}, alone, SpecTimeout(specTimeout))
 
+		It("whose objects nobody can list says so, and leaves others alone", func(ctx SpecContext) {
+			none := parsePolicies(fmt.Sprintf(`
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: bindings-%[1]s}
+spec:
+  for: {apiVersion: v1, kind: Binding}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  rules:
+  - trigger: target
+    policies: [{target: {apiGroup: %[1]s, apiVersion: v1, resource: things}, relation: ControllerChild, verbs: ["*"]}]
+`, group))[0]
+			Expect(shared.Create(ctx, none)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, none) })
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(none), none)).To(Succeed())
+				g.Expect(none.Status.Conditions).To(ContainElements(
+					SatisfyAll(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Reason", v1alpha1.ReasonTargetNotFound),
+						HaveField("Message", ContainSubstring("cannot be listed and watched"))),
+					SatisfyAll(HaveField("Type", v1alpha1.ConditionEnforced), HaveField("Message", ContainSubstring("None of the policy is enforced"))),
+				))
+			}).Should(Succeed())
+			shared.apply(ctx, p)
+			shared.enforced(ctx, p, effectTimeout)
+		}, SpecTimeout(specTimeout))
+
 		It("is asked about when the kind comes later", func(ctx SpecContext) {
 			later := "later." + group
 			p = thingPolicy(later, "things-"+later)
@@ -429,6 +455,20 @@ var _ = Describe("A policy", func() {
   for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}`, "no subject has mayInitiate"),
 		Entry("the kind is not served", SpecTimeout(specTimeout), `
   for: {apiGroup: example.org, apiVersion: v1, kind: Nothing}`, "spec.for: Nothing in example.org/v1 is not served"),
+		Entry("the kind is not served, and nearly is", SpecTimeout(specTimeout), `
+  for: {apiGroup: apps, apiVersion: v1, kind: deployment}`,
+			"spec.for: deployment in apps/v1 is not served; the policy waits until it is; did you mean kind Deployment in apps/v1?"),
+		Entry("the kind is that of a list", SpecTimeout(specTimeout), `
+  for: {apiGroup: apps, apiVersion: v1, kind: DeploymentList}`,
+			"spec.for: DeploymentList in apps/v1 is not served; the policy waits until it is; did you mean kind Deployment in apps/v1?"),
+		Entry("objects of the kind cannot be listed", SpecTimeout(specTimeout), `
+  for: {apiVersion: v1, kind: Binding}`, "spec.for: Binding in v1 cannot be listed and watched"),
+		Entry("a target is called by its short name, and without its group", SpecTimeout(specTimeout), `
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  rules:
+  - trigger: spec
+    policies: [{target: {apiVersion: v1, resource: rs}, relation: ControllerChild}]`,
+			"target resource rs in v1 is not served; it is not bounded until it is; did you mean resource replicasets in apps/v1?"),
 		Entry("a target is not served", SpecTimeout(specTimeout), `
   for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
   rules:

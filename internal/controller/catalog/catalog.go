@@ -49,10 +49,14 @@ type Entry struct {
 	Policy *policy.Policy
 	// Errors are what did not compile; it is left out of Policy (D14).
 	Errors field.ErrorList
-	// Served says whether the API server serves the kind that the policy is for.
+	// Served says whether the API server serves the kind that the policy is for, and lets it be watched.
 	Served bool
+	// Unwatchable says that it serves the kind, and lets nobody list and watch its objects.
+	Unwatchable bool
 	// Watched says whether the cache has all objects of that kind.
 	Watched bool
+	// Failing says that it has not, as the API server refuses to list or watch them.
+	Failing bool
 	// Active says whether the webhook judges by the policy: once a generation of
 	// it was adopted.
 	Active bool
@@ -91,7 +95,7 @@ func (e *Entry) derive() {
 // sameEntry reports whether nothing has become of a policy between the two.
 func sameEntry(e, o Entry) bool {
 	return e.UID == o.UID && e.Policy == o.Policy && e.Served == o.Served &&
-		e.Watched == o.Watched && e.Active == o.Active && e.Adopted == o.Adopted &&
+		e.Unwatchable == o.Unwatchable && e.Watched == o.Watched && e.Failing == o.Failing && e.Active == o.Active && e.Adopted == o.Adopted &&
 		e.unreviewed == o.unreviewed && slices.Equal(e.Missing, o.Missing) && slices.Equal(e.Clashes, o.Clashes)
 }
 
@@ -244,6 +248,11 @@ func (c *Catalog) Watches(kind schema.GroupKind) bool {
 	return false
 }
 
+// Fails reports whether the objects of a kind that policies are for cannot be read.
+func (c *Catalog) Fails(kind schema.GroupKind) bool {
+	return c.AnyFor(kind, func(e Entry) bool { return e.Failing })
+}
+
 // For returns the names of the policies for a kind.
 func (c *Catalog) For(kind schema.GroupKind) []string {
 	c.mu.Lock()
@@ -335,7 +344,8 @@ func (c *Catalog) compile(policies []v1alpha1.AllowancePolicy, kinds Kinds, reco
 				entry.Policy.Categorize(kinds.Categories)
 				entry.Watched = entry.Watched && previous.For == entry.Policy.For
 			}
-			_, entry.Served = kinds.ByKind(entry.Policy.For)
+			resource, served := kinds.ByKind(entry.Policy.For)
+			entry.Served, entry.Unwatchable = served && !resource.Unwatchable, served && resource.Unwatchable
 			entry.adoptedGeneration = max(entry.adoptedGeneration, p.Status.AdoptedGeneration)
 			entry.rank = policy.RankOf(p, entry.adoptedGeneration)
 			entries[p.Name] = entry
@@ -365,11 +375,13 @@ func (c *Catalog) review(p *policy.Policy, missing []access.Need) {
 	})
 }
 
-// watched takes over which kinds the cache has all objects of.
-func (c *Catalog) watched(watches func(schema.GroupKind) bool) {
+// watched takes over which kinds the cache has all objects of, and which it cannot read.
+func (c *Catalog) watched(holders HolderWatcher) {
 	c.update(func(entries map[string]Entry) {
 		for name, entry := range entries {
-			entry.Watched = entry.Served && watches(entry.Policy.For.GroupKind())
+			kind := entry.Policy.For.GroupKind()
+			entry.Watched = entry.Served && holders.Watches(kind)
+			entry.Failing = entry.Served && !entry.Watched && holders.Failing(kind)
 			entries[name] = entry
 		}
 	})

@@ -29,6 +29,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/controllertest"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -196,6 +197,39 @@ func TestViewIsOfOneMoment(t *testing.T) {
 	}
 }
 
+// onlyDeployments can be read.
+type onlyDeployments struct{ HolderWatcher }
+
+func (onlyDeployments) Watches(kind schema.GroupKind) bool { return kind.Kind == "Deployment" }
+
+func (onlyDeployments) Failing(schema.GroupKind) bool { return true }
+
+// unwatchableKinds can be made, and not listed.
+type unwatchableKinds struct{ controllertest.Kinds }
+
+func (k unwatchableKinds) ByKind(kind schema.GroupVersionKind) (discovery.Resource, bool) {
+	resource, served := k.Kinds.ByKind(kind)
+	resource.Unwatchable = kind.Kind == "ReplicaSet"
+	return resource, served
+}
+
+func TestCatalogLeavesOutWhatCannotBeWatched(t *testing.T) {
+	active := &policy.Active{}
+	catalog := New(active)
+	catalog.compile([]v1alpha1.AllowancePolicy{
+		adoptedAt(controllertest.PolicyFor("Deployment"), 1), adoptedAt(controllertest.PolicyFor("ReplicaSet"), 1),
+	}, unwatchableKinds{controllertest.ServedKinds()}, false)
+	entry, _ := catalog.Get("ReplicaSet")
+	if entry.Served || !entry.Unwatchable || entry.Active {
+		t.Errorf("served %t, unwatchable %t, active %t", entry.Served, entry.Unwatchable, entry.Active)
+	}
+	for name, policies := range map[string][]*policy.Policy{"usable": catalog.Usable(), "active": active.Index().Policies()} {
+		if len(policies) != 1 || policies[0].Name != "Deployment" {
+			t.Errorf("%s policies: %v, want that for Deployments only", name, policies)
+		}
+	}
+}
+
 func TestCatalogTellsOfChanges(t *testing.T) {
 	catalog := New(&policy.Active{})
 	changes := catalog.Changes()
@@ -237,10 +271,13 @@ func TestCatalogTellsOfChanges(t *testing.T) {
 	expect("nothing new")
 	catalog.compile(both, controllertest.ServedKinds(), true)
 	expect("other kinds are served", "Deployment", "ReplicaSet")
-	catalog.watched(func(kind schema.GroupKind) bool { return kind.Kind == "Deployment" })
+	catalog.watched(onlyDeployments{})
 	expect("a kind is cached", "Deployment", "ReplicaSet")
 	if !catalog.Watches(schema.GroupKind{Group: "apps", Kind: "Deployment"}) || catalog.Watches(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}) {
 		t.Error("Watches() does not know what is cached")
+	}
+	if catalog.Fails(schema.GroupKind{Group: "apps", Kind: "Deployment"}) || !catalog.Fails(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}) {
+		t.Error("Fails() does not know what cannot be read")
 	}
 	catalog.compile(both[:1], controllertest.ServedKinds(), false)
 	expect("one is gone", "Deployment")

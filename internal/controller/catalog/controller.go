@@ -128,6 +128,8 @@ type HolderWatcher interface {
 	Watch(ctx context.Context, kinds []schema.GroupVersionKind) error
 	// Watches reports whether all objects of the kind are in the cache.
 	Watches(kind schema.GroupKind) bool
+	// Failing reports whether they are not, as the API server has refused the last try to read them.
+	Failing(kind schema.GroupKind) bool
 	// Reading reports whether objects of some kind are still being read.
 	Reading() bool
 	// List goes through all cached objects of a kind.
@@ -227,7 +229,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	reviewErr := r.review(ctx)
 	r.followGates(ctx)
 	watchErr := r.watch(ctx)
-	r.Catalog.watched(r.Holders.Watches)
+	r.Catalog.watched(r.Holders)
 	if r.started.IsZero() {
 		r.started = time.Now()
 	}

@@ -72,6 +72,10 @@ func (w *watchedHolders) Watch(_ context.Context, kinds []schema.GroupVersionKin
 	return w.err
 }
 
+func (w *watchedHolders) Failing(schema.GroupKind) bool {
+	return w.err != nil && !errors.Is(w.err, context.DeadlineExceeded)
+}
+
 func (w *watchedHolders) Reading() bool { return false }
 
 func (w *watchedHolders) Watches(schema.GroupKind) bool { return w.err == nil }

@@ -38,6 +38,8 @@ type acceptance struct {
 	errs field.ErrorList
 	// served says that the kind that the policy is for is served.
 	served bool
+	// unwatchable says that it is, and nobody can list and watch its objects.
+	unwatchable bool
 	// clashes are the kinds that it names in another version than policies that stand.
 	clashes []policy.Clash
 	// standing says what is left of it beside other policies.
@@ -64,6 +66,9 @@ func accepted(p *policy.Policy, a acceptance) metav1.Condition {
 		}
 		condition.Reason = v1alpha1.ReasonInvalid
 		condition.Message = "Correct these; the policy works without them: " + listing.Join(problems, "; ")
+	case a.unwatchable:
+		condition.Reason = v1alpha1.ReasonTargetNotFound
+		condition.Message = unwatchableMessage(p) + " Name another kind in spec.for, or delete the policy."
 	case !a.served:
 		condition.Reason = v1alpha1.ReasonTargetNotFound
 		condition.Message = fmt.Sprintf("The API server does not serve kind %s in %s. The policy takes effect when it does.",
@@ -86,12 +91,14 @@ type enforcement struct {
 	off bool
 	// served says that the kind that the policy is for is served.
 	served bool
+	// unwatchable says that it is, and nobody can list and watch its objects.
+	unwatchable bool
 	// clashes are the kinds that it names in another version than policies that stand.
 	clashes []policy.Clash
 	// missing are the rights that the operator would need.
 	missing []access.Need
-	// unwatched are the kinds whose objects are still being read.
-	unwatched []schema.GroupKind
+	// unread are the kinds whose objects are not known.
+	unread unread
 	// active says that the webhook judges by the policy, and by those through
 	// which chains come to it; adopted that the holders that were midway are
 	// recorded for this generation of it.
@@ -132,19 +139,16 @@ func (e enforcement) assess(p *policy.Policy) (reason, message string) {
 	case e.off:
 		return v1alpha1.ReasonSwitchedOff, "Nothing is intercepted: the ValidatingWebhookConfiguration for AllowancePolicies is not installed. " +
 			"Apply the installation again to switch it on."
+	case e.unwatchable:
+		return v1alpha1.ReasonPending, unwatchableMessage(p) + " None of the policy is enforced."
 	case !e.served:
 		return v1alpha1.ReasonPending, fmt.Sprintf("Waits until kind %s is served in %s.", p.For.Kind, p.For.GroupVersion())
 	case len(e.clashes) > 0:
 		return v1alpha1.ReasonOverridden, policy.ClashMessage(e.clashes)
 	case len(e.missing) > 0:
 		return v1alpha1.ReasonForbidden, forbiddenMessage(p, e.missing)
-	case len(e.unwatched) > 0:
-		names := make([]string, 0, len(e.unwatched))
-		for _, kind := range e.unwatched {
-			names = append(names, kind.String())
-		}
-		slices.Sort(names)
-		return v1alpha1.ReasonPending, "The existing objects of these kinds are being read: " + listing.Join(names, ", ") +
+	case len(e.unread.awaited) > 0:
+		return v1alpha1.ReasonPending, "The existing objects of these kinds are being read: " + kindNames(e.unread.awaited) +
 			". If this lasts, the operator's log says why."
 	case !e.active || !e.adopted:
 		return v1alpha1.ReasonPending, "Objects that are in the middle of something are being recorded, so that they can finish it."
@@ -156,10 +160,33 @@ func (e enforcement) assess(p *policy.Policy) (reason, message string) {
 		return v1alpha1.ReasonOverridden, voidMessage(e.standing)
 	case len(e.standing.overridden) > 0:
 		return v1alpha1.ReasonPartiallyEnforced, "Requests for what the policy names are judged by it, but for what an older policy decides " +
-			"for the same objects: " + byField(e.standing.overridden, "by") + "." + overridesMessage(e.standing)
+			"for the same objects: " + byField(e.standing.overridden, "by") + "." + overridesMessage(e.standing) + e.unread.message()
 	default:
-		return v1alpha1.ReasonEnforced, "Requests for what the policy names are judged by it." + overridesMessage(e.standing)
+		return v1alpha1.ReasonEnforced, "Requests for what the policy names are judged by it." + overridesMessage(e.standing) + e.unread.message()
 	}
+}
+
+// message says which kinds that go with the policy cannot be read, if any.
+func (u unread) message() string {
+	if len(u.failing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" The objects of %s, for which other policies are, cannot be read, and what these allow is not known here; the operator's log says why.",
+		kindNames(u.failing))
+}
+
+func kindNames(kinds []schema.GroupKind) string {
+	names := make([]string, 0, len(kinds))
+	for _, kind := range kinds {
+		names = append(names, kind.String())
+	}
+	slices.Sort(names)
+	return listing.Join(names, ", ")
+}
+
+// unwatchableMessage says why nothing can be enforced for a kind that is served.
+func unwatchableMessage(p *policy.Policy) string {
+	return fmt.Sprintf("Objects of kind %s in %s cannot be listed and watched, so that nothing can be known of them.", p.For.Kind, p.For.GroupVersion())
 }
 
 // forbiddenMessage says which rights are missing, and what gives them.

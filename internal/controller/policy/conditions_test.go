@@ -77,6 +77,7 @@ func TestAccepted(t *testing.T) {
 		"broken rule":      {acceptance{errs: broken, served: true}, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"spec.rules[0].trigger", "works without"}}},
 		"many broken":      {acceptance{errs: many, served: true}, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"and 12 more"}}},
 		"unserved kind":    {acceptance{}, said{metav1.ConditionFalse, v1alpha1.ReasonTargetNotFound, []string{"kind Deployment in apps/v1"}}},
+		"unwatchable kind": {acceptance{unwatchable: true}, said{metav1.ConditionFalse, v1alpha1.ReasonTargetNotFound, []string{"cannot be listed and watched"}}},
 		"both":             {acceptance{errs: broken}, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"spec.rules[0].trigger"}}},
 		"void":             {acceptance{served: true, standing: void}, said{metav1.ConditionFalse, v1alpha1.ReasonConflicted, []string{"spec.consumption.when by older"}}},
 	} {
@@ -106,14 +107,17 @@ func TestEnforced(t *testing.T) {
 			said{metav1.ConditionFalse, v1alpha1.ReasonSwitchedOff, []string{"is not installed", "Apply the installation again"}}},
 		"forbidden": {with(func(e *enforcement) {
 			e.missing = []access.Need{{Group: "apps", Resource: "replicasets", Verb: "list"}, {Group: "apps", Resource: "replicasets", Subresource: "status", Verb: "patch"}}
-			e.unwatched, e.active = []schema.GroupKind{{Group: "apps", Kind: "ReplicaSet"}}, false
+			e.unread.awaited, e.active = []schema.GroupKind{{Group: "apps", Kind: "ReplicaSet"}}, false
 		}), said{metav1.ConditionFalse, v1alpha1.ReasonForbidden, []string{
 			"list replicasets.apps, patch replicasets.apps/status", "none of the policy is enforced", "kubectl kausality access ReplicaSet | kubectl apply -f -",
 		}}},
 		"not served": {with(func(e *enforcement) { e.served = false }), pending("kind ReplicaSet", "apps/v1")},
 		"not watched": {with(func(e *enforcement) {
-			e.unwatched = []schema.GroupKind{{Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "Deployment"}}
+			e.unread.awaited = []schema.GroupKind{{Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "Deployment"}}
 		}), pending("Deployment.apps, ReplicaSet.apps")},
+		"another kind cannot be read": {with(func(e *enforcement) { e.unread.failing = []schema.GroupKind{{Group: "apps", Kind: "Deployment"}} }),
+			said{metav1.ConditionTrue, v1alpha1.ReasonEnforced, []string{"objects of Deployment.apps", "cannot be read"}}},
+		"not to be watched":      {with(func(e *enforcement) { e.served, e.unwatchable = false, true }), pending("cannot be listed and watched", "None of the policy")},
 		"not active":             {with(func(e *enforcement) { e.active = false }), pending("being recorded")},
 		"changed, to be adopted": {with(func(e *enforcement) { e.adopted = false }), pending("being recorded")},
 		"not rendered":           {with(func(e *enforcement) { e.rendered = false }), pending("being told")},

@@ -115,11 +115,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, nil
 	}
 	obj := live.DeepCopy()
-	unwatched := r.unwatched(known.Usable, known.Policy)
+	unread := unreadFor(known, r.Catalog)
 
-	adoptErr := r.ensureAdopted(ctx, obj, known.Entry, unwatched)
+	adoptErr := r.ensureAdopted(ctx, obj, known.Entry, unread)
 	soon, lateErr := r.arrive(ctx, known.Entry)
-	again, err := r.setConditions(ctx, obj, known, unwatched)
+	again, err := r.setConditions(ctx, obj, known, unread)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -166,9 +166,9 @@ func isSettled(obj *v1alpha1.AllowancePolicy) bool {
 
 // ensureAdopted records the holders that are midway, where that was not done for
 // this generation of the policy.
-func (r *Reconciler) ensureAdopted(ctx context.Context, obj *v1alpha1.AllowancePolicy, entry catalog.Entry, unwatched []schema.GroupKind) error {
+func (r *Reconciler) ensureAdopted(ctx context.Context, obj *v1alpha1.AllowancePolicy, entry catalog.Entry, unread unread) error {
 	p := entry.Policy
-	if obj.Status.AdoptedGeneration == p.Generation || !entry.Served || !entry.MayRead() || !entry.Stands() || len(unwatched) > 0 {
+	if obj.Status.AdoptedGeneration == p.Generation || !entry.Served || !entry.MayRead() || !entry.Stands() || len(unread.awaited) > 0 {
 		return nil
 	}
 	if entry.Adopted != p {
@@ -201,22 +201,46 @@ func (r *Reconciler) judgedFrom(obj *v1alpha1.AllowancePolicy) {
 	}
 }
 
-// unwatched returns the kinds that matter to a policy and whose objects are not all
-// in the cache.
-func (r *Reconciler) unwatched(index *policy.Index, p *policy.Policy) []schema.GroupKind {
-	var kinds []schema.GroupKind
-	for _, kind := range related(index, p.For.GroupKind()) {
-		if !r.Catalog.Watches(kind) {
-			kinds = append(kinds, kind)
+// unread are the kinds that matter to a policy and whose objects are not all in the cache.
+type unread struct {
+	// awaited are those that it waits for: its own one, and others as long as they are being read and
+	// it has not come into effect.
+	awaited []schema.GroupKind
+	// failing are those that cannot be read. A policy does not wait for those of others: they may never be.
+	failing []schema.GroupKind
+}
+
+// reading knows which objects are in the cache. *catalog.Catalog is the one.
+type reading interface {
+	// Watches reports whether all objects of a kind are.
+	Watches(kind schema.GroupKind) bool
+	// Fails reports whether they cannot be read.
+	Fails(kind schema.GroupKind) bool
+}
+
+// unreadFor returns them.
+func unreadFor(known catalog.View, r reading) unread {
+	var out unread
+	own := known.Policy.For.GroupKind()
+	for _, kind := range related(known.Usable, own) {
+		if r.Watches(kind) {
+			continue
+		}
+		fails := r.Fails(kind)
+		if fails && kind != own {
+			out.failing = append(out.failing, kind)
+		}
+		if kind == own || !fails && known.Adopted != known.Policy {
+			out.awaited = append(out.awaited, kind)
 		}
 	}
-	return kinds
+	return out
 }
 
 // setConditions says in the status what is known about the policy, and returns after how
 // long more may be known, 0 where only an event can tell.
 func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowancePolicy, known catalog.View,
-	unwatched []schema.GroupKind,
+	unread unread,
 ) (time.Duration, error) {
 	p, entry := known.Policy, known.Entry
 	found, err := r.standingOf(ctx, known.Usable, p)
@@ -232,20 +256,21 @@ func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowanceP
 	// Policies through which chains come may still be on their way.
 	started, _ := startable(known.InEffect, p)
 	apimeta.SetStatusCondition(&obj.Status.Conditions, accepted(p, acceptance{
-		errs: entry.Errors, served: entry.Served, clashes: entry.Clashes, standing: found, notes: notes,
+		errs: entry.Errors, served: entry.Served, unwatchable: entry.Unwatchable, clashes: entry.Clashes, standing: found, notes: notes,
 	}))
 	for _, condition := range enforced(p, enforcement{
-		off:       r.Rendering.Off(),
-		served:    entry.Served,
-		clashes:   entry.Clashes,
-		missing:   entry.Missing,
-		unwatched: unwatched,
-		active:    entry.Active && (started || !canStart),
-		adopted:   entry.Adopted == p,
-		waiting:   !canStart,
-		parents:   parents,
-		rendered:  r.Rendering.Rendered(p),
-		standing:  found,
+		off:         r.Rendering.Off(),
+		served:      entry.Served,
+		unwatchable: entry.Unwatchable,
+		clashes:     entry.Clashes,
+		missing:     entry.Missing,
+		unread:      unread,
+		active:      entry.Active && (started || !canStart),
+		adopted:     entry.Adopted == p,
+		waiting:     !canStart,
+		parents:     parents,
+		rendered:    r.Rendering.Rendered(p),
+		standing:    found,
 	}) {
 		apimeta.SetStatusCondition(&obj.Status.Conditions, condition)
 	}
