@@ -2241,6 +2241,21 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestProbesOfAServerThatAsksForCertificates", entryPackage},
 	},
 	{
+		name:  "policies for kinds that nobody can list are taken for ones that work",
+		edits: []edit{{"internal/controller/catalog/catalog.go", "served && !resource.Unwatchable, served && resource.Unwatchable", "served, false"}},
+		unit:  []string{"-run=TestCatalogLeavesOutWhatCannotBeWatched", "./internal/controller/catalog"},
+	},
+	{
+		name:  "a kind that cannot be read keeps the policies for others waiting",
+		edits: []edit{{"internal/controller/policy/controller.go", "kind == own || !fails && known.Adopted != known.Policy", "true"}},
+		unit:  []string{"-run=TestUnread", "./internal/controller/policy"},
+	},
+	{
+		name:  "a kind in another case is taken for one that is served",
+		edits: []edit{{"internal/webhook/v1alpha1/served.go", "return r.GVK == kind })", "return strings.EqualFold(r.GVK.Kind, kind.Kind) })"}, {"internal/webhook/v1alpha1/served.go", "	\"slices\"\n", "	\"slices\"\n	\"strings\"\n"}},
+		unit:  []string{"-run=TestWarnings", "./internal/webhook/v1alpha1"},
+	},
+	{
 		name:  "names of clients may be none",
 		edits: []edit{{"cmd/options.go", `if o.webhookClientNames != "" && len(o.webhookClients.Names) == 0 {`, `if false {`}},
 		unit:  []string{"-run=TestWebhookClients", "./cmd"},

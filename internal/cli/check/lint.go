@@ -58,7 +58,7 @@ func newLinter(kinds *offline.Kinds) (*linter, error) {
 	}
 	return &linter{
 		policies: policies, generating: generating, kinds: kinds,
-		webhook: &webhookv1alpha1.AllowancePolicyValidator{Mapper: kinds.Mapper(), Schemas: kinds},
+		webhook: &webhookv1alpha1.AllowancePolicyValidator{Serving: kinds, Schemas: kinds},
 	}, nil
 }
 

@@ -52,6 +52,8 @@ type Kinds struct {
 	replicas   map[schema.GroupVersionResource]string
 	schemas    map[schema.GroupVersionKind]*discovery.Schema
 	types      map[schema.GroupVersionKind]reflect.Type
+	// names are what people call kinds besides their plural.
+	names map[schema.GroupKind][]string
 }
 
 // NewKinds knows the kinds of Kubernetes.
@@ -63,6 +65,7 @@ func NewKinds() *Kinds {
 		replicas:   map[schema.GroupVersionResource]string{},
 		schemas:    map[schema.GroupVersionKind]*discovery.Schema{},
 		types:      map[schema.GroupVersionKind]reflect.Type{},
+		names:      map[schema.GroupKind][]string{},
 	}
 	// Anybody may add to the scheme of client-go.
 	known := runtime.NewScheme()
@@ -118,6 +121,7 @@ func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) err
 		resource := gv.WithResource(names.Plural)
 		k.all.Insert(gv.WithKind(names.Kind))
 		k.categories[schema.GroupKind{Group: gv.Group, Kind: names.Kind}] = slices.Concat(names.Categories, discovery.MarkersOf(definition))
+		k.names[schema.GroupKind{Group: gv.Group, Kind: names.Kind}] = append([]string{names.Singular}, names.ShortNames...)
 		k.mapper.AddSpecific(gv.WithKind(names.Kind), resource, gv.WithResource(strings.ToLower(names.Kind)), scope)
 		if s := version.Subresources; s != nil && s.Scale != nil {
 			k.replicas[resource] = strings.TrimPrefix(s.Scale.SpecReplicasPath, ".")

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -33,22 +32,19 @@ import (
 )
 
 const (
-	// schemasTimeout bounds how long somebody who applies a policy waits for what
+	// askingTimeout bounds how long somebody who applies a policy waits for what
 	// might be said about it. The status of the policy says it all the same.
-	schemasTimeout = 3 * time.Second
+	askingTimeout = 3 * time.Second
 	// maxUnmatched is how many parts of a policy are warned of.
 	maxUnmatched = 8
 )
 
 // unmatched warns of what can never match: fields that a kind does not have, and
 // children that cannot be owned.
-func (v *AllowancePolicyValidator) unmatched(ctx context.Context, p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
-	ctx, cancel := context.WithTimeout(ctx, schemasTimeout)
-	defer cancel()
-	kindFor := kindsOf(v.Mapper)
+func (v *AllowancePolicyValidator) unmatched(ctx context.Context, p *v1alpha1.AllowancePolicy, compiled *policy.Policy, served served) admission.Warnings {
 	named := []schema.GroupVersionKind{compiled.For}
 	for _, e := range compiled.Entries() {
-		if kind, ok := kindFor(e.Resource); ok {
+		if kind, ok := served.kindFor(e.Resource); ok {
 			named = append(named, kind)
 		}
 	}
@@ -56,7 +52,7 @@ func (v *AllowancePolicyValidator) unmatched(ctx context.Context, p *v1alpha1.Al
 	if err != nil {
 		logf.FromContext(ctx).Error(err, "Cannot tell which fields of a policy there are", "policy", p.Name)
 	}
-	known := declared{mapper: v.Mapper, kindFor: kindFor, schemas: schemas}
+	known := declared{served: served, schemas: schemas}
 	out := admission.Warnings(policy.Unmatched(&p.Spec, known))
 	for i := range out {
 		out[i] += "; it never matches"
@@ -71,23 +67,19 @@ func (v *AllowancePolicyValidator) unmatched(ctx context.Context, p *v1alpha1.Al
 
 // declared is what policy.Unmatched asks.
 type declared struct {
-	mapper  apimeta.RESTMapper
-	kindFor policy.KindResolver
+	served  served
 	schemas map[schema.GroupVersionKind]*discovery.Schema
 }
 
 // KindFor implements policy.Declared.
 func (d declared) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
-	return d.kindFor(resource)
+	return d.served.kindFor(resource)
 }
 
 // Namespaced implements policy.Declared.
 func (d declared) Namespaced(kind schema.GroupVersionKind) (namespaced, known bool) {
-	mapping, err := d.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return false, false
-	}
-	return mapping.Scope.Name() == apimeta.RESTScopeNameNamespace, true
+	resource, known := d.served.byKind(kind)
+	return resource.Namespaced, known
 }
 
 // Undeclared implements policy.Declared.

@@ -23,23 +23,23 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/policy"
 )
 
 // warnings says what of a policy has no effect today, or another one than its
 // author may think. Clients show each on a line of its own, so each is short.
-func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
+func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.AllowancePolicy, compiled *policy.Policy, served served) admission.Warnings {
 	return slices.Concat(
-		v.unservedParent(compiled),
+		v.unservedParent(ctx, compiled, served),
 		v.clashes(p, compiled),
-		unservedTargets(compiled),
-		v.unmatched(ctx, p, compiled),
+		v.unservedTargets(ctx, compiled, served),
+		v.unmatched(ctx, p, compiled, served),
 		registry.Drivers().Unmatched(compiled),
 		initiators(p, compiled),
 		compiled.Unmaintained(),
@@ -48,14 +48,23 @@ func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.All
 	)
 }
 
-// unservedParent warns of a parent kind that does not exist. Where the API server
-// cannot be asked, there is nothing to say.
-func (v *AllowancePolicyValidator) unservedParent(p *policy.Policy) admission.Warnings {
-	if _, err := v.Mapper.RESTMapping(p.For.GroupKind(), p.For.Version); !apimeta.IsNoMatchError(err) {
+// unservedParent warns of a parent kind that does not exist, or of whose objects nothing can be known. Where the
+// API server cannot be asked, there is nothing to say.
+func (v *AllowancePolicyValidator) unservedParent(ctx context.Context, p *policy.Policy, served served) admission.Warnings {
+	gv := p.For.GroupVersion()
+	if _, err := served(gv); err != nil {
 		return nil
 	}
-	return admission.Warnings{fmt.Sprintf(
-		"spec.for: %s in %s is not served; the policy waits until it is", p.For.Kind, p.For.GroupVersion())}
+	switch found, ok := served.byKind(p.For); {
+	case !ok:
+		meant := v.suggest(ctx, gv, p.For.Kind, func(r discovery.Resource) string { return "kind " + r.GVK.Kind })
+		return admission.Warnings{fmt.Sprintf("spec.for: %s in %s is not served; the policy waits until it is%s", p.For.Kind, gv, meant)}
+	case found.Unwatchable:
+		return admission.Warnings{fmt.Sprintf("spec.for: %s in %s cannot be listed and watched, so that nothing can be known of its objects: "+
+			"none of the policy is enforced", p.For.Kind, gv)}
+	default:
+		return nil
+	}
 }
 
 // clashes warns of kinds that policies in effect name in another version.
@@ -83,16 +92,20 @@ func (v *AllowancePolicyValidator) clashes(p *v1alpha1.AllowancePolicy, compiled
 }
 
 // unservedTargets warns of each target resource that does not exist, once.
-func unservedTargets(p *policy.Policy) admission.Warnings {
+func (v *AllowancePolicyValidator) unservedTargets(ctx context.Context, p *policy.Policy, served served) admission.Warnings {
 	var warned []schema.GroupVersionResource
 	var out admission.Warnings
 	for _, e := range p.Entries() {
 		if e.IsExternal() || !e.Kind.Empty() || slices.Contains(warned, e.Resource) {
 			continue
 		}
+		gv := e.Resource.GroupVersion()
+		if _, err := served(gv); err != nil {
+			continue
+		}
 		warned = append(warned, e.Resource)
-		out = append(out, fmt.Sprintf("target resource %s in %s is not served; it is not bounded until it is",
-			e.Resource.Resource, e.Resource.GroupVersion()))
+		meant := v.suggest(ctx, gv, e.Resource.Resource, func(r discovery.Resource) string { return "resource " + r.GVR.Resource })
+		out = append(out, fmt.Sprintf("target resource %s in %s is not served; it is not bounded until it is%s", e.Resource.Resource, gv, meant))
 	}
 	return out
 }

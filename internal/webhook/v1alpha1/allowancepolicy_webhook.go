@@ -23,7 +23,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -38,8 +37,8 @@ import (
 // AllowancePolicyValidator refuses AllowancePolicies that cannot work, by field,
 // and warns of what has no effect today.
 type AllowancePolicyValidator struct {
-	// Mapper knows what the API server serves.
-	Mapper apimeta.RESTMapper
+	// Serving knows what the API server serves.
+	Serving Serving
 	// Schemas are what it declares about kinds.
 	Schemas Schemas
 	// InEffect are the policies that are in effect; nil where nobody knows.
@@ -57,8 +56,8 @@ type Schemas interface {
 var _ admission.Validator[*v1alpha1.AllowancePolicy] = (*AllowancePolicyValidator)(nil)
 
 // AllowancePolicyHook returns the webhook for AllowancePolicies, beside those that are in effect.
-func AllowancePolicyHook(mgr ctrl.Manager, schemas Schemas, inEffect func() []*policy.Policy) http.Handler {
-	return admission.WithValidator(mgr.GetScheme(), &AllowancePolicyValidator{Mapper: mgr.GetRESTMapper(), Schemas: schemas, InEffect: inEffect})
+func AllowancePolicyHook(mgr ctrl.Manager, kinds *discovery.Resolver, inEffect func() []*policy.Policy) http.Handler {
+	return admission.WithValidator(mgr.GetScheme(), &AllowancePolicyValidator{Serving: kinds, Schemas: kinds, InEffect: inEffect})
 }
 
 // ValidateCreate implements admission.Validator.
@@ -83,9 +82,12 @@ func (v *AllowancePolicyValidator) ValidateDelete(context.Context, *v1alpha1.All
 }
 
 func (v *AllowancePolicyValidator) validate(ctx context.Context, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
-	compiled, errs := policy.Compile(p, kindsOf(v.Mapper))
+	ctx, cancel := context.WithTimeout(ctx, askingTimeout)
+	defer cancel()
+	served := servedOnce(ctx, v.Serving)
+	compiled, errs := policy.Compile(p, served.kindFor)
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("AllowancePolicy").GroupKind(), p.Name, errs)
 	}
-	return v.warnings(ctx, p, compiled), nil
+	return v.warnings(ctx, p, compiled, served), nil
 }

@@ -38,20 +38,53 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
+// serves are the resources of an API server.
+type serves []discovery.Resource
+
+func (s serves) Serves(_ context.Context, gv schema.GroupVersion) ([]discovery.Resource, error) {
+	return slices.DeleteFunc(slices.Clone(s), func(r discovery.Resource) bool { return r.GVR.GroupVersion() != gv }), nil
+}
+
+func (s serves) Everything(context.Context) ([]discovery.Resource, error) { return s, nil }
+
+// servedKinds returns those of kinds, whose resources are called after them.
+func servedKinds(namespaced bool, kinds ...schema.GroupVersionKind) serves {
+	out := make(serves, 0, len(kinds))
+	for _, gvk := range kinds {
+		plural, singular := apimeta.UnsafeGuessKindToResource(gvk)
+		out = append(out, discovery.Resource{GVR: plural, GVK: gvk, Names: []string{singular.Resource}, Namespaced: namespaced})
+	}
+	return out
+}
+
 func validator() *AllowancePolicyValidator {
-	mapper := apimeta.NewDefaultRESTMapper(nil)
-	for _, kind := range []schema.GroupVersionKind{
+	served := servedKinds(true, []schema.GroupVersionKind{
 		{Group: "apps", Version: "v1", Kind: "Deployment"},
 		{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
 		{Group: "batch", Version: "v1", Kind: "Job"},
 		{Version: "v1", Kind: "Pod"},
 		{Version: "v1", Kind: "Secret"},
 		{Version: "v1", Kind: "Service"},
+		{Version: "v1", Kind: "Binding"},
+	}...)
+	served[0].Names = append(served[0].Names, "deploy")
+	served[len(served)-1].Unwatchable = true
+	return &AllowancePolicyValidator{
+		Serving: append(served, servedKinds(false, schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"})...), Schemas: noSchemas{},
+	}
+}
+
+// upgradeMapper knows what the tests of UpgradeAllowances name.
+func upgradeMapper() apimeta.RESTMapper {
+	mapper := apimeta.NewDefaultRESTMapper(nil)
+	for _, kind := range []schema.GroupVersionKind{
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
+		{Version: "v1", Kind: "Pod"},
 	} {
 		mapper.Add(kind, apimeta.RESTScopeNamespace)
 	}
-	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}, apimeta.RESTScopeRoot)
-	return &AllowancePolicyValidator{Mapper: mapper, Schemas: noSchemas{}}
+	return mapper
 }
 
 // noSchemas are those of an API server that cannot be asked.
@@ -107,7 +140,24 @@ func TestWarnings(t *testing.T) {
 		},
 		"parent version not served": {
 			policy: `spec: {for: {apiGroup: apps, apiVersion: v2, kind: Deployment}, ` + initiator + `}`,
-			want:   admission.Warnings{"spec.for: Deployment in apps/v2 is not served; the policy waits until it is"},
+			want:   admission.Warnings{"spec.for: Deployment in apps/v2 is not served; the policy waits until it is; did you mean kind Deployment in apps/v1?"},
+		},
+		"parent kind in lower case": {
+			policy: `spec: {for: {apiGroup: apps, apiVersion: v1, kind: deployment}, ` + initiator + `}`,
+			want:   admission.Warnings{"spec.for: deployment in apps/v1 is not served; the policy waits until it is; did you mean kind Deployment in apps/v1?"},
+		},
+		"parent kind that cannot be listed": {
+			policy: `spec: {for: {apiVersion: v1, kind: Binding}, ` + initiator + `}`,
+			want: admission.Warnings{"spec.for: Binding in v1 cannot be listed and watched, so that nothing can be known of its objects: " +
+				"none of the policy is enforced"},
+		},
+		"target by short name and without its group": {
+			policy: `
+spec:
+  for: {apiGroup: batch, apiVersion: v1, kind: Job}
+  ` + initiator + `
+  deleting: {policies: [{target: {apiVersion: v1, resource: deploy}, relation: ControllerChild}]}`,
+			want: admission.Warnings{"target resource deploy in v1 is not served; it is not bounded until it is; did you mean resource deployments in apps/v1?"},
 		},
 		"target not served, once": {
 			policy: `
@@ -125,7 +175,7 @@ spec:
     - {target: {apiGroup: example.com, apiVersion: v1, resource: widgets}, relation: ControllerChild}`,
 			want: admission.Warnings{
 				"target resource widgets in example.com/v1 is not served; it is not bounded until it is",
-				"target resource service in v1 is not served; it is not bounded until it is",
+				"target resource service in v1 is not served; it is not bounded until it is; did you mean resource services in v1?",
 			},
 		},
 		"words that no system outside knows": {
@@ -337,10 +387,8 @@ func TestSpecificationPolicies(t *testing.T) {
 }
 
 func TestWarningOfAnotherVersion(t *testing.T) {
-	mapper := apimeta.NewDefaultRESTMapper(nil)
-	for _, version := range []string{"v1", "v2"} {
-		mapper.Add(schema.GroupVersionKind{Group: "example.com", Version: version, Kind: "Disk"}, apimeta.RESTScopeNamespace)
-	}
+	disk := schema.GroupKind{Group: "example.com", Kind: "Disk"}
+	serving := servedKinds(true, disk.WithVersion("v1"), disk.WithVersion("v2"))
 	named := func(name, version string) *v1alpha1.AllowancePolicy {
 		p := parse(t, `spec: {for: {apiGroup: example.com, apiVersion: `+version+`, kind: Disk}, `+initiator+`}`)
 		p.Name = name
@@ -358,8 +406,8 @@ func TestWarningOfAnotherVersion(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := &AllowancePolicyValidator{Mapper: mapper, Schemas: noSchemas{}, InEffect: func() []*policy.Policy {
-				compiled, _ := policy.Compile(tc.inEffect, kindsOf(mapper))
+			v := &AllowancePolicyValidator{Serving: serving, Schemas: noSchemas{}, InEffect: func() []*policy.Policy {
+				compiled, _ := policy.Compile(tc.inEffect, servedOnce(t.Context(), serving).kindFor)
 				return []*policy.Policy{compiled}
 			}}
 			got, err := v.ValidateCreate(t.Context(), tc.applied)

@@ -114,7 +114,7 @@ spec:
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			mapper := validator().Mapper
+			mapper := upgradeMapper()
 			compiled, errs := policy.Compile(bounding, kindsOf(mapper))
 			if len(errs) > 0 {
 				t.Fatal(errs)
@@ -141,7 +141,7 @@ spec:
 }
 
 func TestUpgradeAllowanceRefusals(t *testing.T) {
-	v := &UpgradeAllowanceValidator{Mapper: validator().Mapper, Policies: &policy.Active{}, Accounts: runners{}}
+	v := &UpgradeAllowanceValidator{Mapper: upgradeMapper(), Policies: &policy.Active{}, Accounts: runners{}}
 	made := stampedBy(newUpgrade(t), "hans")
 
 	forged := made.DeepCopy()
