@@ -43,15 +43,19 @@ type declaration struct {
 	For       v1alpha1.ParentKind `json:"for"`
 	Category  string              `json:"category"`
 	Knowledge *v1alpha1.Knowledge `json:"knowledge"`
+	// Controller is the service account that writes the children of the kind, nil where it is not the same in all clusters.
+	Controller *v1alpha1.Subject `json:"controller"`
 	// NamedBy is how children name objects of the category, nil where they do not by labels.
 	NamedBy *naming `json:"namedBy"`
 }
 
 // declarations are all that are built in.
 type declarations struct {
-	kinds      map[schema.GroupKind]*Kind
-	categories map[string]*Kind
-	namings    []*Naming
+	kinds map[schema.GroupKind]*Kind
+	// controllers write the children of kinds.
+	controllers map[schema.GroupKind]v1alpha1.Subject
+	categories  map[string]*Kind
+	namings     []*Naming
 }
 
 // BuiltIn returns what Kausality knows by itself of a kind, which says that it belongs to some
@@ -66,6 +70,13 @@ func BuiltIn(kind schema.GroupKind, categories ...string) *Kind {
 		}
 	}
 	return &unknown
+}
+
+// ControllerOf returns the service account that writes the children of a kind, and false where it is not known. In a cluster
+// whose controllers have no accounts of their own they all are one user.
+func ControllerOf(kind schema.GroupKind) (v1alpha1.Subject, bool) {
+	account, known := builtIn().controllers[kind]
+	return account, known
 }
 
 // Kinds returns the kinds with a built-in declaration, in no order.
@@ -88,7 +99,9 @@ var builtIn = sync.OnceValue(func() *declarations {
 
 // load reads declarations as strictly as the API server does those of policies.
 func load(files fs.FS) (*declarations, error) {
-	out := &declarations{kinds: map[schema.GroupKind]*Kind{}, categories: map[string]*Kind{}}
+	out := &declarations{
+		kinds: map[schema.GroupKind]*Kind{}, categories: map[string]*Kind{}, controllers: map[schema.GroupKind]v1alpha1.Subject{},
+	}
 	names, err := fs.Glob(files, "builtin/*.yaml")
 	if err != nil {
 		return out, err
@@ -137,6 +150,9 @@ func (all *declarations) add(document string) error {
 		all.categories[d.Category] = compiled.Over(&unknown)
 	default:
 		all.kinds[kind] = compiled
+		if d.Controller != nil {
+			all.controllers[kind] = *d.Controller
+		}
 	}
 	return nil
 }

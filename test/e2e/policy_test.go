@@ -490,6 +490,13 @@ spec:
   for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
   deleting: {policies: [{target: {apiVersion: v1, resource: persistentvolumes}, relation: ControllerChild, verbs: [Delete]}]}`,
 			"spec.deleting.policies[0].target: PersistentVolume objects are in no namespace"),
+		Entry("the controller that makes the children is no subject", SpecTimeout(specTimeout), `
+  for: {apiVersion: v1, kind: ReplicationController}
+  subjects: [{kind: User, name: replication-controller}]
+  rules:
+  - trigger: spec.replicas
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}]`,
+			"spec.subjects: ServiceAccount kube-system/replication-controller makes the Pod objects of a ReplicationController, and is no subject"),
 		Entry("lost Pods would not be replaced", SpecTimeout(specTimeout), `
   for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
   rules:

@@ -2242,13 +2242,18 @@ var mutants = []mutant{
 	},
 	{
 		name:  "policies for kinds that nobody can list are taken for ones that work",
-		edits: []edit{{"internal/controller/catalog/catalog.go", "served && !resource.Unwatchable, served && resource.Unwatchable", "served, false"}},
+		edits: []edit{{"internal/controller/catalog/catalog.go", "served && !resource.Unwatchable, served && resource.Unwatchable", "served || resource.Unwatchable, false"}},
 		unit:  []string{"-run=TestCatalogLeavesOutWhatCannotBeWatched", "./internal/controller/catalog"},
 	},
 	{
 		name:  "a kind that cannot be read keeps the policies for others waiting",
 		edits: []edit{{"internal/controller/policy/controller.go", "kind == own || !fails && known.Adopted != known.Policy", "true"}},
 		unit:  []string{"-run=TestUnread", "./internal/controller/policy"},
+	},
+	{
+		name:  "nobody is told of a controller that is no subject",
+		edits: []edit{{"internal/policy/unexercised.go", "if exercisers && !slices", "if false && !slices"}},
+		unit:  []string{"-run=TestUnexercised", "./internal/policy"},
 	},
 	{
 		name:  "a kind in another case is taken for one that is served",

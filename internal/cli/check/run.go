@@ -51,6 +51,8 @@ type checker struct {
 	linted map[source.Place]*compiled
 	// clashing are where policies are of which it is said that they clash.
 	clashing sets.Set[source.Place]
+	// idle are where policies are of which it is said that a controller may not carry out what they allow.
+	idle sets.Set[source.Place]
 	// places are where the policies are, by kind and name.
 	places map[string]source.Place
 }
@@ -80,7 +82,7 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 	c := &checker{
 		kinds:  offline.NewKinds(),
 		report: &Report{},
-		linted: map[source.Place]*compiled{}, clashing: sets.New[source.Place](),
+		linted: map[source.Place]*compiled{}, clashing: sets.New[source.Place](), idle: sets.New[source.Place](),
 		places: map[string]source.Place{},
 	}
 	c.say(append(malformed, wrong...))
@@ -199,6 +201,7 @@ func (c *checker) lint(ctx context.Context, docs []*source.Document) (*compiledS
 		}
 	}
 	out.policies = c.standing(out.policies, places)
+	c.unexercised(out.policies, places)
 	return out, nil
 }
 
@@ -213,6 +216,20 @@ func (c *checker) standing(policies []*policy.Policy, docs map[*policy.Policy]*s
 		}
 	}
 	return policy.WithoutClashing(policies, clashes)
+}
+
+// unexercised warns, once, of controllers that may not carry out what a policy allows, by none of the policies.
+func (c *checker) unexercised(policies []*policy.Policy, docs map[*policy.Policy]*source.Document) {
+	for i, p := range policies {
+		place := docs[p].At("")
+		if c.idle.Has(place) {
+			continue
+		}
+		for _, w := range p.Unexercised(slices.Concat(policies[:i], policies[i+1:])) {
+			c.idle.Insert(place)
+			c.report.add(warning(docs[p], w))
+		}
+	}
 }
 
 // compile lints a policy of either kind.

@@ -67,6 +67,9 @@ func notesOn(index *policy.Index, p *policy.Policy, subjects []v1alpha1.PolicySu
 	if stops := p.Unmaintained(); len(stops) > 0 {
 		notes = append(notes, fmt.Sprintf("Some of what needs no change of a %s is denied: %s.", p.For.Kind, listing.Join(stops, "; ")))
 	}
+	if idle := p.Unexercised(besides(index, p)); len(idle) > 0 {
+		notes = append(notes, fmt.Sprintf("Some of what it allows nobody can carry out: %s.", listing.Join(idle, "; ")))
+	}
 	if lost := p.Contradicted(index.For(p.For.GroupKind())); len(lost) > 0 {
 		notes = append(notes, fmt.Sprintf("Of what it says of the kind %s, these do not count for objects that an older policy is in effect for, too: %s.",
 			p.For.Kind, listing.Join(lost, "; ")))
@@ -90,6 +93,11 @@ func notesOn(index *policy.Index, p *policy.Policy, subjects []v1alpha1.PolicySu
 			"what its controller changes in them is withheld.", p.For.Kind, listing.Join(names, ", ")))
 	}
 	return notes
+}
+
+// besides returns the other policies of an index.
+func besides(index *policy.Index, p *policy.Policy) []*policy.Policy {
+	return slices.DeleteFunc(slices.Clone(index.Policies()), func(q *policy.Policy) bool { return q.Name == p.Name })
 }
 
 // unboundedReaders returns the kinds of readers of which p has a bearing on children that no

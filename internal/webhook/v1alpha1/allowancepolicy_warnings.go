@@ -43,6 +43,7 @@ func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.All
 		registry.Drivers().Unmatched(compiled),
 		initiators(p, compiled),
 		compiled.Unmaintained(),
+		v.unexercised(p, compiled),
 		waiting(compiled),
 		secretCaptures(compiled),
 	)
@@ -72,12 +73,7 @@ func (v *AllowancePolicyValidator) clashes(p *v1alpha1.AllowancePolicy, compiled
 	if v.InEffect == nil {
 		return nil
 	}
-	all := []*policy.Policy{compiled}
-	for _, other := range v.InEffect() {
-		if other.Name != p.Name {
-			all = append(all, other)
-		}
-	}
+	all := append([]*policy.Policy{compiled}, v.others(p)...)
 	clashes := policy.Clashes(all, func(each *policy.Policy) policy.Rank {
 		if each == compiled {
 			return policy.RankNew
@@ -89,6 +85,26 @@ func (v *AllowancePolicyValidator) clashes(p *v1alpha1.AllowancePolicy, compiled
 		out = append(out, c.String()+"; none of this policy counts until both name the same version")
 	}
 	return out
+}
+
+// others are the policies in effect beside one.
+func (v *AllowancePolicyValidator) others(p *v1alpha1.AllowancePolicy) []*policy.Policy {
+	var out []*policy.Policy
+	for _, other := range v.InEffect() {
+		if other.Name != p.Name {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// unexercised warns of controllers that may not carry out what is allowed, where it is known which other policies
+// may have them as a subject.
+func (v *AllowancePolicyValidator) unexercised(p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
+	if v.InEffect == nil {
+		return nil
+	}
+	return compiled.Unexercised(v.others(p))
 }
 
 // unservedTargets warns of each target resource that does not exist, once.

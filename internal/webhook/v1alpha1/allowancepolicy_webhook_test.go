@@ -386,6 +386,46 @@ func TestSpecificationPolicies(t *testing.T) {
 	}
 }
 
+func TestWarningOfControllers(t *testing.T) {
+	v := validator()
+	p := parse(t, `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: User, name: deployment-controller}
+  maintaining: {}
+  rules: [{trigger: spec.template, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild}]}]`)
+	for name, tc := range map[string]struct {
+		inEffect []*v1alpha1.AllowancePolicy
+		want     admission.Warnings
+	}{
+		"the policy was right before": {
+			inEffect: []*v1alpha1.AllowancePolicy{parse(t, `{spec: {for: {apiGroup: apps, apiVersion: v1, kind: Deployment}, subjects: [{kind: ServiceAccount, namespace: kube-system, name: deployment-controller}]}}`)},
+			want: admission.Warnings{"spec.subjects: ServiceAccount kube-system/deployment-controller makes the ReplicaSet objects of a Deployment, and is no subject: " +
+				"what it does to them will be denied"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v.InEffect = func() []*policy.Policy {
+				var out []*policy.Policy
+				for _, other := range tc.inEffect {
+					compiled, _ := policy.Compile(other, servedOnce(t.Context(), v.Serving).kindFor)
+					out = append(out, compiled)
+				}
+				return out
+			}
+			got, err := v.ValidateCreate(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestWarningOfAnotherVersion(t *testing.T) {
 	disk := schema.GroupKind{Group: "example.com", Kind: "Disk"}
 	serving := servedKinds(true, disk.WithVersion("v1"), disk.WithVersion("v2"))
