@@ -306,9 +306,8 @@ func TestRules(t *testing.T) {
 		},
 		"what keeps a cluster alive is left out": {
 			policies: []*policy.Policy{
-				forKind(t, "/v1/Node", "/v1/nodes", "/v1/events", "coordination.k8s.io/v1/leases"),
-				forKind(t, "kausality.io/v1alpha1/AllowancePolicy", "kausality.io/v1alpha1/allowancepolicies"),
-				forKind(t, "admissionregistration.k8s.io/v1/MutatingWebhookConfiguration"),
+				forKind(t, "missing.org/v1/Missing", "/v1/nodes", "/v1/events", "coordination.k8s.io/v1/leases",
+					"kausality.io/v1alpha1/allowancepolicies"),
 			},
 		},
 		"Fail wins": {

@@ -128,7 +128,7 @@ func (c *compiler) parentKind(k v1alpha1.ParentKind, path *field.Path) schema.Gr
 		c.report(field.Required(path.Child("kind"), "the kind in the singular, such as Deployment"))
 	}
 	out := schema.GroupVersionKind{Group: k.APIGroup, Version: k.APIVersion, Kind: k.Kind}
-	if exemptKind(out.GroupKind()) {
+	if ExemptKind(out.GroupKind()) {
 		c.report(field.Invalid(path, k.Kind, fmt.Sprintf("no policy can be for kind %s: "+
 			"Kausality is never asked about these, so that a cluster comes up without it", out.GroupKind())))
 	}

@@ -63,8 +63,8 @@ func Exempt(gr schema.GroupResource) bool {
 	return alone || slices.Contains(exemptGroups, gr.Group) && gr != Generating
 }
 
-// exemptKind is Exempt, by the kind of a resource.
-func exemptKind(kind schema.GroupKind) bool {
+// ExemptKind is Exempt, by the kind of a resource.
+func ExemptKind(kind schema.GroupKind) bool {
 	for gr, name := range exempt {
 		if gr.Group == kind.Group && name == kind.Kind {
 			return true

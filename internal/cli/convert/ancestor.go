@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
 )
 
 // fromAncestor returns the spec that a policy of kausal.io stands for, nil where there is
@@ -38,6 +39,10 @@ func (c *converter) fromAncestor(spec map[string]any) map[string]any {
 	c.others(match, "spec.match.", "kind", "fields", "cel", "capture")
 	parent, ok := c.kind(match["kind"], "spec.match.kind")
 	if !ok {
+		return nil
+	}
+	if policy.ExemptKind(parent.GroupKind()) {
+		c.losef("spec.match.kind", "Kausality is never asked about a %s", parent.Kind)
 		return nil
 	}
 	out := map[string]any{
