@@ -33,6 +33,7 @@ func TestUnmaintained(t *testing.T) {
 		secrets      = "{target: {apiVersion: v1, resource: secrets}, relation: ControllerChild, verbs: [Update]}"
 		pods         = "{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}"
 		replicaSets  = "{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}"
+		slices       = "{target: {apiGroup: discovery.k8s.io, apiVersion: v1, resource: endpointslices}, relation: ControllerChild, verbs: [Update]}"
 		outside      = "{target: {external: {provider: aws}}, relation: External, verbs: [Update]}"
 		unhealed     = "Pods are bounded and spec.maintaining does not allow to create them: replacing one that was evicted or lost will be denied"
 	)
@@ -46,6 +47,7 @@ func TestUnmaintained(t *testing.T) {
 	}{
 		"what is known of the kind":   {parent: certificates, rules: secrets + "," + secrets, want: []string{renewal}},
 		"what is known of no kind":    {parent: widgets, rules: secrets, want: []string{stopped("Secret", "Widget", "what was deleted does not come back, and what changes by time or by other objects stays as it is")}},
+		"children that follow others": {parent: "{apiVersion: v1, kind: Service}", rules: slices, want: []string{stopped("EndpointSlice", "Service", "the endpoints do not follow Pods that come, go or cease to be ready")}},
 		"it is maintained":            {parent: certificates, rules: secrets, maintaining: "maintaining: {policies: [" + secrets + "]}"},
 		"something else is":           {parent: certificates, rules: secrets, maintaining: "maintaining: {policies: [" + pods + "]}", want: []string{renewal}},
 		"it is meant":                 {parent: certificates, rules: secrets, maintaining: "maintaining: {}"},
@@ -62,7 +64,7 @@ func TestUnmaintained(t *testing.T) {
 				t.Fatal(err)
 			}
 			compiled, errs := Compile(p, func(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
-				kind, ok := map[string]string{"secrets": "Secret", "pods": "Pod", "replicasets": "ReplicaSet"}[gvr.Resource]
+				kind, ok := map[string]string{"secrets": "Secret", "pods": "Pod", "replicasets": "ReplicaSet", "endpointslices": "EndpointSlice"}[gvr.Resource]
 				return gvr.GroupVersion().WithKind(kind), ok
 			})
 			if len(errs) > 0 {

@@ -1591,7 +1591,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "labels of EndpointSlices that mirror Endpoints do not count",
-		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    marks:\n    - \"metadata.labels[endpointslice.kubernetes.io/managed-by]\"\n    - \"metadata.labels[kubernetes.io/service-name]\"\n    upkeep: they", "    upkeep: they"}},
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    marks:\n    - \"metadata.labels[endpointslice.kubernetes.io/managed-by]\"\n    - \"metadata.labels[kubernetes.io/service-name]\"\n    upkeep: EndpointSlices", "    upkeep: EndpointSlices"}},
 		ways:  []string{"relabeling an EndpointSlice that mirrors Endpoints"},
 	},
 	{
