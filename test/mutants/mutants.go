@@ -2251,6 +2251,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestUnread", "./internal/controller/policy"},
 	},
 	{
+		name:  "versions that no API server has any more are known without a cluster",
+		edits: []edit{{"internal/cli/offline/isserved.go", "major == 1 && minor <= oldestMinor", "major == 1 && minor < 0"}},
+		unit:  []string{"-run=TestServes", "./internal/cli/offline"},
+	},
+	{
 		name:  "nobody is told of a controller that is no subject",
 		edits: []edit{{"internal/policy/unexercised.go", "if exercisers && !slices", "if false && !slices"}},
 		unit:  []string{"-run=TestUnexercised", "./internal/policy"},

@@ -16,13 +16,20 @@ limitations under the License.
 
 package offline
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-// clusterScoped are Kubernetes' own kinds whose objects live in no namespace. The Go
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// clusterScoped are Kubernetes' own kinds, and Kausality's, whose objects live in no namespace. The Go
 // types do not say so.
 var clusterScoped = func() []schema.GroupKind {
 	byGroup := map[string][]string{
-		"": {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
+		"":                          {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
+		apiextensionsv1.GroupName:   {"CustomResourceDefinition"},
+		v1alpha1.GroupVersion.Group: {"AllowancePolicy", v1alpha1.KindUpgradeAllowance, "GeneratingPolicy"},
 		"admissionregistration.k8s.io": {
 			"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
 			"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",

@@ -39,6 +39,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/discovery"
 )
@@ -70,14 +71,12 @@ func NewKinds() *Kinds {
 	// Anybody may add to the scheme of client-go.
 	known := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(known))
+	// These are in each cluster with Kausality.
+	utilruntime.Must(apiextensionsv1.AddToScheme(known))
+	utilruntime.Must(v1alpha1.AddToScheme(known))
 	for gvk, goType := range known.AllKnownTypes() {
 		obj, err := known.New(gvk)
-		if err != nil {
-			continue
-		}
-		// Options and lists have no metadata of an object. What is only posted has, and
-		// does no harm here.
-		if _, err := apimeta.Accessor(obj); err != nil {
+		if err != nil || !isServed(known, gvk, obj) {
 			continue
 		}
 		scope := apimeta.RESTScopeNamespace
@@ -88,6 +87,8 @@ func NewKinds() *Kinds {
 		k.all.Insert(gvk)
 		k.mapper.Add(gvk, scope)
 	}
+	k.all.Insert(apiService)
+	k.mapper.Add(apiService, apimeta.RESTScopeRoot)
 	return k
 }
 
