@@ -205,12 +205,7 @@ func (s *stage) lastWord(ctx context.Context) error {
 				}
 				continue
 			}
-			err := s.wish(ctx, resource, obj.DeepCopy())
-			if isInvalid(err) {
-				sayf("%s %s goes, as the API server takes no approval of it", resource, obj.GetName())
-				err = client.IgnoreNotFound(alice.Delete(ctx, obj, client.PropagationPolicy("Background")))
-			}
-			if err != nil {
+			if err := s.wishOrDelete(ctx, resource, obj); err != nil {
 				return fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
 			}
 		}
@@ -243,6 +238,16 @@ func (s *stage) collected(ctx context.Context) error {
 		return fmt.Errorf("the garbage collector leaves ConfigMap %s/%s, of which the owner is gone: %w", below.Namespace, below.Name, err)
 	}
 	return nil
+}
+
+// wishOrDelete has alice wish for something new of an object, or delete it, where the API server takes no approval of it.
+func (s *stage) wishOrDelete(ctx context.Context, resource string, obj *unstructured.Unstructured) error {
+	err := s.wish(ctx, resource, obj.DeepCopy())
+	if !isInvalid(err) {
+		return err
+	}
+	sayf("%s %s goes, as the API server takes no approval of it", resource, obj.GetName())
+	return client.IgnoreNotFound(s.people[plan.Alice].Delete(ctx, obj, client.PropagationPolicy("Background")))
 }
 
 // wish has alice wish for something new of an object, or leave it as it is, and approve of all the rest.
@@ -336,7 +341,10 @@ func (s *stage) untilStill(ctx context.Context) (children, error) {
 // children returns what is there, and takes finalizers of strangers from what goes.
 func (s *stage) children(ctx context.Context) (children, error) {
 	out := children{}
-	for _, resource := range append(slices.Clone(plan.Children), "things") {
+	below := append(slices.Clone(plan.Children), "things")
+	all := slices.Concat(plan.Parents, below)
+	slices.Sort(all)
+	for _, resource := range slices.Compact(all) {
 		list := listOf(resource)
 		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
 			return nil, err
@@ -344,6 +352,9 @@ func (s *stage) children(ctx context.Context) (children, error) {
 		for i := range list.Items {
 			obj := &list.Items[i]
 			s.letGo(ctx, obj)
+			if !slices.Contains(below, resource) {
+				continue // What goes would have things withheld for as long as a stranger keeps it.
+			}
 			made, err := childOf(resource, obj)
 			if err != nil {
 				return nil, err
