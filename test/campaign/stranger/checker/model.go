@@ -203,16 +203,7 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 	}
 	switch {
 	case near:
-		// And so is what is changed just then.
-		s.keep(v, pieces(ever, changes))
-		switch {
-		case c.isApproved(l, v):
-			s.held = nil
-			s.approve(v.Object)
-			s.cause(ever, v, nil)
-		case len(changes) > 0 && c.caused(l, v):
-			s.cause(ever, v, changes)
-		}
+		c.followLoosely(s, l, v, ever, changes)
 	case part.less && c.isApproved(l, v):
 		if c.isCovered(l, v) {
 			s.accept(changes, c.launders(l, v)...)
@@ -256,6 +247,19 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		s.finish()
 	}
 	return s
+}
+
+// followLoosely notes what is changed just as a policy comes or goes: it is taken as it is, too.
+func (c *checker) followLoosely(s *state, l *audit.Life, v *audit.Version, ever []*policylog.Policy, changes []audit.Change) {
+	s.keep(v, pieces(ever, changes))
+	switch {
+	case c.isApproved(l, v):
+		s.held = nil
+		s.approve(v.Object)
+		s.cause(ever, v, nil)
+	case len(changes) > 0 && c.caused(l, v):
+		s.cause(ever, v, changes)
+	}
 }
 
 // loosen notes that policies came or went: what is withheld may have been carried out meanwhile, and whether putting it
