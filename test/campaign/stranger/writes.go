@@ -359,7 +359,7 @@ func (p *performance) undo() bool {
 
 // steer writes what controllers go by, with values that mean something.
 func (p *performance) steer() bool {
-	if p.Who == plan.Alice && kinds[p.Resource].Kind == kinds["things"].Kind && p.r.IntN(3) == 0 {
+	if p.Who == plan.Alice && kinds[p.Resource].Kind == kinds["things"].Kind && p.r.IntN(2) == 0 {
 		p.crossOver()
 		return true
 	}
