@@ -33,12 +33,14 @@ type deed struct {
 	Names     []string  `json:"names"`
 	Time      time.Time `json:"time"`
 	Trace     []hop     `json:"trace"`
+	Initiator string    `json:"initiator"`
 }
 
 // Events of a history that are told apart.
 const (
 	denials   = "Denied"
 	deletions = "Deleted"
+	exercised = "Exercised"
 )
 
 // near is how far the time of an entry, which is in seconds, may be from that of its request.
@@ -48,8 +50,10 @@ const near = 2 * time.Second
 // is not known.
 func (c *checker) checkStory(l *audit.Life, v *audit.Version, known map[string]bool) {
 	var status struct {
-		History  []deed `json:"history"`
-		Deletion *deed  `json:"deletion"`
+		History      []deed    `json:"history"`
+		Deletion     *deed     `json:"deletion"`
+		LastDenial   *decision `json:"lastDenial"`
+		LastDecision *decision `json:"lastDecision"`
 	}
 	if len(v.RawStatus) == 0 {
 		return // It was just made.
@@ -63,19 +67,26 @@ func (c *checker) checkStory(l *audit.Life, v *audit.Version, known map[string]b
 		status.Deletion.Event = deletions
 		all = append(all, *status.Deletion)
 	}
+	for event, last := range map[string]*decision{denials: status.LastDenial, "Decided": status.LastDecision} {
+		if last != nil {
+			last.Event, last.Names = event, []string{last.Name}
+			all = append(all, last.deed)
+		}
+	}
 	target, _ := v.At("spec", "targetRef").(map[string]any)
 	kind, _ := target["kind"].(string)
 	name, _ := target["name"].(string)
 	for i := range all {
 		d := &all[i]
-		if d.User == "" || d.User == c.Operator {
-			continue
-		}
 		raw, err := json.Marshal(d)
 		if err != nil || known[string(raw)] {
 			continue
 		}
 		known[string(raw)] = true
+		c.checkInitiator(l, v, d)
+		if d.User == "" || d.User == c.Operator {
+			continue
+		}
 		c.report.Entries++
 		if d.Kind == "" {
 			d.Kind, d.Names = kind, []string{name}
@@ -85,6 +96,34 @@ func (c *checker) checkStory(l *audit.Life, v *audit.Version, known map[string]b
 				d.Event, d.User, d.Operation, d.Kind, d.Time.Format(audit.Clock))
 		}
 	}
+}
+
+// checkInitiator looks whether the one whom an entry names as its initiator has begun what its trace says.
+func (c *checker) checkInitiator(l *audit.Life, v *audit.Version, d *deed) {
+	if d.Event == deletions || d.Initiator == "" || len(d.Trace) == 0 || !c.Whole || slices.ContainsFunc(c.named(v, d.Trace), func(o *audit.Life) bool { return c.ungoverned(o, d.Trace[0].Generation) }) {
+		return
+	}
+	c.report.Entries++
+	// The request that was asked about may have found another generation in the end, or a scale that nothing was left to do.
+	scales := slices.Equal(fieldPath(d.Trace[0].Field), numbers) && slices.ContainsFunc(c.byUser[d.Initiator], func(w *audit.Write) bool {
+		return w.Subresource == audit.SubScale && w.Name == d.Trace[0].Name
+	})
+	if !scales && !slices.ContainsFunc([]int64{0, 1, -1}, func(off int64) bool {
+		e := &entry{Initiator: d.Initiator, Trace: slices.Clone(d.Trace)}
+		e.Trace[0].Generation += off
+		return c.began(v, e)
+	}) {
+		c.findf(Forged, v.By.Received, l, nil, "its record says %s of what %s began by %s, which the log does not have", d.Event, d.Initiator, way(d.Trace))
+	}
+}
+
+// ungoverned reports whether no policy was in effect for certain for a generation of an object, or one came or went: nobody knows
+// then by what it was judged.
+func (c *checker) ungoverned(l *audit.Life, generation int64) bool {
+	return slices.ContainsFunc(l.Versions, func(v *audit.Version) bool {
+		from, to := v.By.Received.Add(-lag), v.By.Answered
+		return v.Generation == generation && (c.disturbed(l, from, to) || len(c.rulesOf(l).During(v.Kind, true, from, to)) == 0)
+	})
 }
 
 // isOf reports whether an entry that a version of a record has may be of a request.
@@ -106,6 +145,9 @@ func (d *deed) isOf(w *audit.Write, v *audit.Version) bool {
 	}
 	// The API server may ask again about what its cache had otherwise.
 	again := w.Removes() || w.Uncovered
+	if d.Event == exercised && refusal.MatchString(w.Message) {
+		return false
+	}
 	if w.Received.After(d.Time.Add(near)) || w.Answered.Before(d.Time.Add(-near)) || d.Event == denials && w.Succeeded() && !again {
 		return false
 	}

@@ -73,6 +73,7 @@ func (c *checker) checkTraces() {
 	for _, l := range c.all {
 		if l.First().Kind == kinds[records] {
 			c.checkRecord(l)
+			c.checkMirror(l)
 		}
 	}
 }
