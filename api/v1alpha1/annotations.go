@@ -119,6 +119,11 @@ const (
 	// change; what policies gated under the earlier name stays gated (D16).
 	AnnotationGateProvider = "kausality.io/gate-provider"
 
+	// AnnotationGateParent is, on an object with a gate, the parent because of which policies
+	// gate it, and the kinds that the chain of that parent is of: a JSON object. An object
+	// that has lost this parent stays under its gate (D16).
+	AnnotationGateParent = "kausality.io/gate-parent"
+
 	// AnnotationGateCeiling is, on an object with a gate, what its own author wants
 	// the switch to let through at most: a JSON list, for Crossplane of management
 	// policies. Without it there is no such limit (D16).
@@ -146,6 +151,11 @@ const (
 	// outside the cluster, where somebody sets it to "true" who may initiate on the
 	// object or above it (D16).
 	AnnotationOrphan = "kausality.io/orphan"
+
+	// AnnotationReleaseGate frees an object from the gate that it has kept since it lost the
+	// parent because of which it was gated, where somebody sets it to "true" who may initiate
+	// on the object, or might on that parent or above it. It is taken away by the request that sets it (D16).
+	AnnotationReleaseGate = "kausality.io/release-gate"
 
 	// ConditionGate is the condition type on an object with a gate that says
 	// whether it is open, for whom, and what waits (D16).

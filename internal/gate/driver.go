@@ -135,6 +135,12 @@ type Write struct {
 	// Provider is the one under which a policy gates the object; empty where none does, and
 	// what is known stays.
 	Provider string
+	// Parent is the parent because of which policies gate the object; nil where none does, and
+	// what is known stays.
+	Parent *Parent
+	// Releases is true where the request frees the object of the gate that it has kept since it lost its
+	// parent, and may.
+	Releases bool
 	// Approved is what of the new object is approved, without what is withheld of it; nil
 	// where nothing is withheld. It is shared and not changed.
 	Approved map[string]any

@@ -42,6 +42,9 @@ type State struct {
 	// Provider is the provider of the kind under which a policy gates the object. It is empty
 	// where that is not known, as in objects of before it was kept.
 	Provider string
+	// Parent is the parent because of which policies gate the object; nil where it is gated on its
+	// own, as are objects of before it was kept.
+	Parent *Parent
 	// Unseen are the changed fields that the object's status did not show as they
 	// should be when they were changed, sorted.
 	Unseen []string
@@ -85,6 +88,7 @@ func ReadState(annotations map[string]string) State {
 			s.Ceiling = []string{}
 		}
 	}
+	s.Parent = readParent(annotations[v1alpha1.AnnotationGateParent])
 	if err := json.Unmarshal([]byte(annotations[v1alpha1.AnnotationGateUnseen]), &s.Unseen); err != nil {
 		s.Unseen = nil // nothing is news then
 	}
@@ -113,6 +117,9 @@ func (s State) Annotations() map[string]string {
 	if s.Provider != "" {
 		out[v1alpha1.AnnotationGateProvider] = s.Provider
 	}
+	if s.Parent != nil {
+		out[v1alpha1.AnnotationGateParent] = encode(s.Parent)
+	}
 	if len(s.Unseen) > 0 {
 		out[v1alpha1.AnnotationGateUnseen] = encode(s.Unseen)
 	}
@@ -138,6 +145,6 @@ func encode(v any) string {
 func StateKeys() []string {
 	return []string{
 		v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateProvider,
-		v1alpha1.AnnotationGateUnseen, v1alpha1.AnnotationGateRequested, v1alpha1.AnnotationGateHeld,
+		v1alpha1.AnnotationGateParent, v1alpha1.AnnotationGateUnseen, v1alpha1.AnnotationGateRequested, v1alpha1.AnnotationGateHeld,
 	}
 }

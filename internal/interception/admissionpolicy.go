@@ -40,6 +40,7 @@ var nameGeneratedFrom = strings.TrimPrefix(v1alpha1.AnnotationGeneratedFrom, v1a
 var commands = []string{
 	ledger.NameApprove, ledger.NameBreakGlass,
 	strings.TrimPrefix(v1alpha1.AnnotationOrphan, v1alpha1.AnnotationPrefix),
+	strings.TrimPrefix(v1alpha1.AnnotationReleaseGate, v1alpha1.AnnotationPrefix),
 }
 
 // gateNames is what the names begin with of what says about the gate of an object. They

@@ -2346,6 +2346,17 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
+		name:  "a gate goes with the parent because of which it is one",
+		edits: []edit{{"internal/controller/gate/place.go", "!r.Catalog.Known() || len(v.keeping) > 0", "!r.Catalog.Known()"}},
+		ways:  []string{"deleting what composes a resource, and leaving that behind", "taking a resource away from what composes it"},
+		cloud: true,
+	},
+	{
+		name:  "anybody frees what has kept its gate",
+		edits: []edit{{"internal/webhook/admission/gaterelease.go", "	return o.mayRelease(r) && (r.asksToRelease()", "	return o.gate.lost && (r.asksToRelease()"}},
+		unit:  []string{"-run=TestGateOfWhatHasLostItsParent", admissionTests},
+	},
+	{
 		name: "an author is who calls himself so",
 		edits: []edit{
 			{"internal/gate/crossplane/ceiling.go", "	isSaid := says && w.ByAuthor &&", "	isSaid := says &&"},

@@ -136,7 +136,7 @@ func (p *page) gate(g *Gate) {
 
 // waits reports whether a gate that nobody has opened waits for somebody all the same.
 func waits(message string) bool {
-	return strings.Contains(message, gate.WasOfProvider) || strings.Contains(message, gate.NotOutside)
+	return strings.Contains(message, gate.WasOfProvider) || strings.Contains(message, gate.Lost) || strings.Contains(message, gate.NotOutside)
 }
 
 // held says what a deletion that is held back waits for.

@@ -87,7 +87,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 		report.Notes = append(report.Notes, far(ctx, c, policies)...)
 	}
 	if unread == nil && seen.obj != nil {
-		report.Notes = append(report.Notes, uncreated(ctx, c.Children, policies, seen.obj)...)
+		report.Notes = append(report.Notes, waitingGates(ctx, c.Children, policies, seen.obj)...)
 	}
 	generating, err := c.GeneratingPolicies(ctx)
 	if err != nil {

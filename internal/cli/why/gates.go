@@ -35,10 +35,11 @@ import (
 // children returns the objects of a kind of which another one is the parent.
 type children func(ctx context.Context, policies cluster.Policies, kind schema.GroupKind, parent *unstructured.Unstructured) ([]*unstructured.Unstructured, error)
 
-// uncreated names the object itself, and those of its children that policies name, that stand for something
-// that was never created outside the cluster as nothing allowed it. No record tells of that, as nothing was
+// waitingGates says of the object itself, and of those of its children that policies name, what their gates wait
+// for: they stand for something that was never created outside the cluster as nothing allowed it, their deletion is
+// held back, or they have kept a gate since they lost their parent. No record tells of that, as nothing was
 // refused. Children that cannot be listed are left out.
-func uncreated(ctx context.Context, list children, policies cluster.Policies, obj *unstructured.Unstructured) []string {
+func waitingGates(ctx context.Context, list children, policies cluster.Policies, obj *unstructured.Unstructured) []string {
 	objects, kinds := []*unstructured.Unstructured{obj}, sets.New[schema.GroupKind]()
 	for _, p := range policies.For(obj.GroupVersionKind().GroupKind()) {
 		for _, e := range p.Entries() {
@@ -53,9 +54,13 @@ func uncreated(ctx context.Context, list children, policies cluster.Policies, ob
 	}
 	var out []string
 	for _, each := range objects {
-		message, _ := conditions.Of(each, v1alpha1.ConditionGate)["message"].(string)
-		if strings.Contains(message, gate.NotOutside) {
-			out = append(out, fmt.Sprintf("The gate of %s waits. %s", phrase.Object(each.GetKind(), each.GetName()), message))
+		gateOf := conditions.Of(each, v1alpha1.ConditionGate)
+		message, _ := gateOf["message"].(string)
+		switch object := phrase.Object(each.GetKind(), each.GetName()); {
+		case gateOf["reason"] == v1alpha1.ReasonGateHeld:
+			out = append(out, fmt.Sprintf("The deletion of %s waits. %s", object, message))
+		case strings.Contains(message, gate.NotOutside) || strings.Contains(message, gate.Lost):
+			out = append(out, fmt.Sprintf("The gate of %s waits. %s", object, message))
 		}
 	}
 	return out

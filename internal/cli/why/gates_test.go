@@ -78,7 +78,7 @@ spec:
 		"what composes it": {shop, want}, "itself": {waits, want}, "what waits for nothing": {obj: rests},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, uncreated(t.Context(), list, policies, tt.obj)); diff != "" {
+			if diff := cmp.Diff(tt.want, waitingGates(t.Context(), list, policies, tt.obj)); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})

@@ -268,12 +268,19 @@ func (c *Catalog) For(kind schema.GroupKind) []string {
 
 // AnyFor reports whether the condition holds for any policy for a kind, active or not.
 func (c *Catalog) AnyFor(kind schema.GroupKind, is func(Entry) bool) bool {
-	return len(c.collect(func(e Entry) *policy.Policy {
-		if e.Policy.For.GroupKind() != kind || !is(e) {
+	return len(c.Which(func(e Entry) bool { return e.Policy.For.GroupKind() == kind && is(e) })) > 0
+}
+
+// Which returns the policies of which something is true, the oldest first, whatever has become of them.
+func (c *Catalog) Which(is func(Entry) bool) []*policy.Policy {
+	policies := c.collect(func(e Entry) *policy.Policy {
+		if !is(e) {
 			return nil
 		}
 		return e.Policy
-	})) > 0
+	})
+	slices.SortFunc(policies, policy.ByAge)
+	return policies
 }
 
 // Changes returns a channel of the caller's own that has an event when the active

@@ -96,7 +96,7 @@ func (v view) heldMessage(held *gate.Hold) string {
 		message += "Once somebody who may initiate on the object deletes it as well, with kubectl delete, both go. "
 	}
 	return message + fmt.Sprintf("It goes on without deleting that once %s: %q is set on the object by somebody who may initiate.",
-		v1alpha1.AnnotationOrphan, orphaned)
+		v1alpha1.AnnotationOrphan, orphaned) + v.lostNote()
 }
 
 // by says who asked for a deletion, and who caused that.

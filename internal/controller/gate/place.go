@@ -20,6 +20,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/gate"
@@ -35,6 +37,11 @@ func (r *Reconciler) place(ctx context.Context, v *view) error {
 	present := v.kind
 	place := gate.PlaceIn(index, chain, v.driver, v.obj, present)
 	v.policies, v.kind, v.provider = place.Denying, place.Kind, present.Provider
+	parent, known := ancestry.ParentUID(ctx, r.Holders, index, v.obj)
+	v.gatedBy = gatedAsChild(v, parent, chain)
+	if len(v.policies) == 0 && v.state.HasLostParent(parent, known) {
+		v.keeping = r.keeping(v, present)
+	}
 	switch {
 	case len(v.policies) > 0:
 		v.belonging = gated
@@ -60,9 +67,10 @@ func (r *Reconciler) place(ctx context.Context, v *view) error {
 // what it stands for is not in effect yet: whoever restores a cluster brings objects
 // and policies back in any order. Nor is it while a policy for its parent's kind does,
 // and somebody above it is missing: that may have been deleted, with the rest to follow,
-// to which nothing should happen outside.
+// to which nothing should happen outside. Nor is it after its parent was taken from it: nobody was
+// asked whether the outside may follow.
 func (r *Reconciler) isFree(ctx context.Context, v *view, present gate.Kind, allKnown bool) bool {
-	if !r.Catalog.Known() {
+	if !r.Catalog.Known() || len(v.keeping) > 0 {
 		return false
 	}
 	gates := func(e catalog.Entry) bool {
@@ -81,6 +89,28 @@ func (r *Reconciler) isFree(ctx context.Context, v *view, present gate.Kind, all
 	default:
 		return !r.Catalog.AnyFor(parent.GVK.GroupKind(), gates)
 	}
+}
+
+// gatedAsChild returns the parent of an object because of which policies gate it, nil where none does. parent
+// is the UID of its parent, and chain that of the object.
+func gatedAsChild(v *view, parent types.UID, chain []policy.Holder) *gate.Parent {
+	if len(chain) < 2 || parent == "" {
+		return nil
+	}
+	by := gate.ParentOf(parent, chain[1:])
+	if !slices.ContainsFunc(v.policies, func(p *policy.Policy) bool { return by.Gates(p, v.kind.GVK.GroupKind()) }) {
+		return nil
+	}
+	return by
+}
+
+// keeping returns the policies that keep the gate of an object that has lost the parent because of which
+// it was gated: those that would gate it if it had such a parent.
+func (r *Reconciler) keeping(v *view, present gate.Kind) []*policy.Policy {
+	return r.Catalog.Which(func(e catalog.Entry) bool {
+		return v.state.Parent.Gates(e.Policy, v.kind.GVK.GroupKind()) &&
+			gate.PlaceOf(v.driver, v.obj, present, v.state.Provider, e.Policy).Gated()
+	})
 }
 
 // placeInTime says since when the gate is open: since its record first saw the first

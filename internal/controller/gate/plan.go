@@ -168,7 +168,7 @@ func (v view) planAdoption() plan {
 	if !progress.SeemsDone() {
 		return plan{situation: v.adoptingSituation(progress)}
 	}
-	setting := v.driver.Compute(gate.Write{New: v.obj, Kind: v.kind, Provider: v.kind.Provider, Ledger: v.ledger})
+	setting := v.driver.Compute(gate.Write{New: v.obj, Kind: v.kind, Provider: v.kind.Provider, Parent: v.gatedBy, Ledger: v.ledger})
 	return plan{
 		setting:   &setting,
 		situation: v.closedSituation(setting),

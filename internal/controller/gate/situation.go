@@ -21,10 +21,12 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/policy"
 )
 
 // Reasons of the condition kausality.io/Gate.
@@ -78,7 +80,7 @@ func (v view) situation(reason, message string) *situation {
 
 // closedSituation says that nothing changes outside, and what waits.
 func (v view) closedSituation(want gate.Setting) *situation {
-	message := v.driver.System() + " observes, and changes nothing outside." + v.uncreatedNote() + v.providerNote()
+	message := v.driver.System() + " observes, and changes nothing outside." + v.uncreatedNote() + v.providerNote() + v.lostNote()
 	if !v.driver.IsNamed(v.obj, want.State.Name) {
 		return v.situation(reasonStuck, v.renamedMessage()+" Nothing is changed outside until it is put back, or approved.")
 	}
@@ -126,6 +128,21 @@ func (v view) providerNote() string {
 		gate.WasOfProvider, v.kind.Provider, now, v.policyNames())
 }
 
+// lostNote says that the object has kept its gate though it has lost its parent, and who frees it; nothing
+// where that is not so.
+func (v view) lostNote() string {
+	if len(v.keeping) == 0 {
+		return ""
+	}
+	kinds := make([]string, 0, len(v.state.Parent.Kinds))
+	for _, kind := range v.state.Parent.Kinds {
+		kinds = append(kinds, schema.ParseGroupKind(kind).Kind)
+	}
+	return fmt.Sprintf(" %s, and keeps its gate, as %s gates what such a parent has: it goes on under that of another one, and is free once "+
+		"who may initiate on the object, or on %s, sets %s: %q on it.",
+		gate.Lost, namesOf(v.keeping), listing.Join(kinds, " or "), v1alpha1.AnnotationReleaseGate, "true")
+}
+
 // renamedMessage says that the object stands for something else than it should.
 func (v view) renamedMessage() string {
 	return "The object stands for something else outside than it should: somebody who may not has given it another name (" + v.driver.Identity()[0].String() + ")."
@@ -154,7 +171,7 @@ func (v view) openSituation(p gate.Progress, overdue bool) *situation {
 		late = fmt.Sprintf(" It has been open for longer than %s, and stays so until the change has arrived.", v.maxOpen())
 	}
 	return v.situation(reason, fmt.Sprintf("Open for %s, caused by %s: %s. %s%s%s",
-		listing.Join(v.driver.Lets(v.obj), " and "), strings.Join(initiators, ", "), listing.Paths(paths), p.Describe(), late, v.uncreatedNote()+v.providerNote()))
+		listing.Join(v.driver.Lets(v.obj), " and "), strings.Join(initiators, ", "), listing.Paths(paths), p.Describe(), late, v.uncreatedNote()+v.providerNote()+v.lostNote()))
 }
 
 // adoptingSituation says what an object waits for that is not under its gate yet.
@@ -169,9 +186,11 @@ func (v view) closedNote(p gate.Progress) string {
 }
 
 // policyNames of the policies that gate the object.
-func (v view) policyNames() string {
-	names := make([]string, 0, len(v.policies))
-	for _, p := range v.policies {
+func (v view) policyNames() string { return namesOf(v.policies) }
+
+func namesOf(policies []*policy.Policy) string {
+	names := make([]string, 0, len(policies))
+	for _, p := range policies {
 		names = append(names, "AllowancePolicy "+p.Name)
 	}
 	return strings.Join(names, ", ")

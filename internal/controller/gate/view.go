@@ -55,6 +55,10 @@ type view struct {
 	provider string
 	// policies are the policies that gate it.
 	policies []*policy.Policy
+	// gatedBy is the parent because of which they do; nil where that is not so.
+	gatedBy *gate.Parent
+	// keeping are the policies that keep the gate of an object that has lost its parent.
+	keeping []*policy.Policy
 	// since is when the oldest of the entries that open the gate was first seen.
 	since time.Time
 	// done is since when the system has seemed done with the present generation; zero

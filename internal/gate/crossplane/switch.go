@@ -37,6 +37,9 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 		before = gate.ReadState(w.Old.GetAnnotations())
 		if w.Old.GetDeletionTimestamp() != nil {
 			policies, _ := policiesOf(w.Old)
+			if w.Releases {
+				before = before.Released()
+			}
 			return gate.Setting{Switch: policies, State: before}
 		}
 	}
@@ -45,6 +48,7 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 	if w.Old != w.New && w.Provider != "" { // a look alone is no reason to write
 		after.Provider = w.Provider
 	}
+	after.Parent = before.ParentAfter(w)
 	content := d.Content(w.New)
 	if w.Old == nil || w.Brings || before.Content == d.Content(w.Old) && d.keeps(w, content, after.Name) {
 		after.Content = content

@@ -62,6 +62,10 @@ type gated struct {
 	provider string
 	// standing is what policies want.
 	standing gate.Standing
+	// parent is the one because of which policies gate the object; nil where none does.
+	parent *gate.Parent
+	// lost is true where the object has lost the parent because of which it was gated.
+	lost bool
 	// bySystem is true where the system itself asks.
 	bySystem bool
 	// byComposer is true where who composes such objects asks.
@@ -71,7 +75,7 @@ type gated struct {
 // gatherGate finds out whether the object has a gate that the request goes by. One
 // that was there before its policy is left alone until the controller adopts it, but
 // for its deletion.
-func (g *Gatherer) gatherGate(r *request, f *facts) {
+func (g *Gatherer) gatherGate(ctx context.Context, r *request, f *facts, chain []policy.Holder) {
 	if r.driver == nil || r.subresource != "" {
 		return
 	}
@@ -85,6 +89,7 @@ func (g *Gatherer) gatherGate(r *request, f *facts) {
 		Driver: r.driver, target: place.Target, kind: place.Kind, provider: place.Provider(), standing: place.Standing, state: state,
 		bySystem: g.Gates.IsSystem(r.requester), byComposer: g.Gates.IsComposer(r.requester),
 	}
+	f.gate.parent, f.gate.lost = f.gatedAsChild(r, chain), g.hasLostParent(ctx, r, f, state)
 	governed := f.gate.standing.Gated()
 	if r.old != nil {
 		governed = f.gate.state.Adopted() || governed && r.operation == decision.Delete
@@ -183,6 +188,7 @@ func (o *outcome) gateSetting(r *request) gate.Setting {
 	}
 	return o.gate.Compute(gate.Write{
 		Old: r.old, New: r.new, Kind: o.gate.kind, Provider: o.gate.provider, Ledger: o.next,
+		Parent: o.gate.parent, Releases: o.releases(r),
 		Brings: o.grant.OpensGate(), BySystem: o.gate.bySystem, Names: o.names(o.verdict),
 		ByAuthor: o.byAuthor(r), Again: o.isSetAgain(r), User: r.requester.Username, FieldManager: r.fieldManager, Approved: approvedFields(o.grant.Standing),
 	})
@@ -229,6 +235,7 @@ func (o *outcome) gatePatches(r *request, want map[string]string) []jsonpatch.Op
 	if !o.mayOrphan(r) {
 		r.restore(want, v1alpha1.AnnotationOrphan)
 	}
+	delete(want, v1alpha1.AnnotationReleaseGate)
 	return ops
 }
 
@@ -236,7 +243,7 @@ func (o *outcome) gatePatches(r *request, want map[string]string) []jsonpatch.Op
 // the object goes: whoever may initiate on the object, or above it, or may have on what
 // was above it and is gone.
 func (f *facts) mayOrphan(r *request) bool {
-	return f.AncestorInitiator || policy.MayInitiate(r.requester, f.OwnPolicies) ||
+	return f.AncestorInitiator || policy.MayInitiate(r.requester, f.OwnPolicies) || f.mayRelease(r) ||
 		f.ParentState == decision.ParentGone && slices.ContainsFunc(f.index.Policies(), func(p *policy.Policy) bool { return f.wasAbove(p) && p.MayInitiate(r.requester) })
 }
 
@@ -263,6 +270,9 @@ func (o *outcome) gateWarnings(r *request) []string {
 	object := objectText(r.gvk.Kind, r.objectName())
 	if r.asksToOrphan() && !o.mayOrphan(r) {
 		out = append(out, fmt.Sprintf("kausality: %s of %s is for who may initiate on it or above it, and was left as it was", v1alpha1.AnnotationOrphan, object))
+	}
+	if warning := o.releaseWarning(r); warning != "" {
+		out = append(out, warning)
 	}
 	if o.Gate == nil {
 		return out

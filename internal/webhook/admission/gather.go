@@ -304,7 +304,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	if err := g.gatherReferents(ctx, r, f, why); err != nil {
 		return nil, err
 	}
-	g.gatherGate(r, f)
+	g.gatherGate(ctx, r, f, above.chain)
 	g.gatherChild(ctx, r, f, why)
 	if f.Readers, err = g.readers(ctx, r, f); err != nil {
 		return nil, err

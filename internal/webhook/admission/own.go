@@ -89,7 +89,7 @@ func (o *ownAnnotations) dropForeign() {
 // hasOneKey reports whether an annotation has the same key whatever the owner of its object: what is said
 // about a gate, who changed the object, and by which requests.
 func hasOneKey(key string) bool {
-	return slices.Contains(generate.NoteKeys(), key) || key == v1alpha1.AnnotationOrphan || slices.Contains(gate.StateKeys(), key)
+	return slices.Contains(generate.NoteKeys(), key) || key == v1alpha1.AnnotationOrphan || key == v1alpha1.AnnotationReleaseGate || slices.Contains(gate.StateKeys(), key)
 }
 
 // takeCommands takes away what asks for something, which counts only in the request that
