@@ -50,20 +50,17 @@ func isOverDenial(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision, 
 
 // isAboutDenial reports whether a denial is of the upgrade: a controller is denied other things as
 // well, such as what a stranger's change would make of children. That an older version cannot put back
-// what the new one has changed is none. Denials that an earlier release recorded have no versions, and count.
+// what the new one has changed is none. A denial has no versions where none were asked for, as something else
+// is in the way, or where an earlier release recorded it: that may be one of the upgrade as the rest of it may.
 func (a *Allowance) isAboutDenial(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision) bool {
-	return len(d.Versions) == 0 || slices.ContainsFunc(d.Versions, func(by v1alpha1.RequestVersion) bool {
+	return len(d.Versions) == 0 && a.mayBeRest(status, d) || slices.ContainsFunc(d.Versions, func(by v1alpha1.RequestVersion) bool {
 		return a.Has(by.Trigger) && !isOlderNow(status.Versions, d.User, by) && a.concerns(status, d, by)
 	})
 }
 
 // concerns reports whether a denial of a request by a version is one of the upgrade. A denial after the upgrade
-// of the parent is over may be the rest of it, if it is about a child that the UpgradeAllowance names and
-// nothing of the parent is withheld.
+// of the parent is over may be the rest of it.
 func (a *Allowance) concerns(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision, by v1alpha1.RequestVersion) bool {
-	rest := func() bool {
-		return a.IsAbout(d.Kind) && !slices.ContainsFunc(status.Active, func(e v1alpha1.Allowance) bool { return e.Relation == v1alpha1.RelationWithheld })
-	}
 	upgraded := slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {
 		return known.Trigger == by.Trigger && known.UpgradeAllowanceUID == a.UID && !IsMoving(&known)
 	})
@@ -76,12 +73,18 @@ func (a *Allowance) concerns(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1
 		return known != nil && known.Image != "" && known.Image != by.Version ||
 			a.Names(by.Version) && (len(a.versions) > 0 || !slices.Contains(a.RanBefore, by.Version))
 	case v1alpha1.StandingUnknown:
-		return !upgraded || rest()
+		return !upgraded || a.mayBeRest(status, d)
 	case v1alpha1.StandingSame:
-		return upgraded && rest()
+		return upgraded && a.mayBeRest(status, d)
 	default:
 		return false
 	}
+}
+
+// mayBeRest reports whether a denial of which nothing else tells may be of the upgrade: it is about a child that
+// the UpgradeAllowance names, and nothing of the parent is withheld.
+func (a *Allowance) mayBeRest(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision) bool {
+	return a.IsAbout(d.Kind) && !slices.ContainsFunc(status.Active, func(e v1alpha1.Allowance) bool { return e.Relation == v1alpha1.RelationWithheld })
 }
 
 // isOlderNow reports whether a version that was denied is older than the one that the parent remembers by

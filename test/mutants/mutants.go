@@ -2352,6 +2352,11 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
+		name:  "a denial without versions is one of every upgrade",
+		edits: []edit{{"internal/upgrade/blocked.go", "len(d.Versions) == 0 && a.mayBeRest(status, d) ||", "len(d.Versions) == 0 ||"}},
+		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
+	},
+	{
 		name:  "anybody frees what has kept its gate",
 		edits: []edit{{"internal/webhook/admission/gaterelease.go", "	return o.mayRelease(r) && (r.asksToRelease()", "	return o.gate.lost && (r.asksToRelease()"}},
 		unit:  []string{"-run=TestGateOfWhatHasLostItsParent", admissionTests},

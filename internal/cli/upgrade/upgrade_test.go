@@ -85,6 +85,9 @@ func image(image string, since time.Duration, moved bool, by types.UID) v1alpha1
 	return v
 }
 
+// ofNew is what a denied request of a new version comes from.
+var ofNew = []v1alpha1.RequestVersion{{Trigger: v1alpha1.UpgradeOfController, Version: "web:v2", Standing: v1alpha1.StandingNew}}
+
 func TestCollect(t *testing.T) {
 	versions := func(v ...v1alpha1.ControllerVersion) v1alpha1.AllowanceRecordStatus {
 		return v1alpha1.AllowanceRecordStatus{Versions: v}
@@ -93,6 +96,7 @@ func TestCollect(t *testing.T) {
 	denied := versions(image("web:v1", 2*time.Hour, true, ""))
 	denied.LastDenial = &v1alpha1.Decision{
 		User: user, Time: before(5 * time.Minute), Operation: "Update", Kind: "ReplicaSet", Name: "web-1", Paths: []string{"spec.replicas"},
+		Versions: ofNew,
 	}
 	denied.Active = []v1alpha1.Allowance{{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "mallory"}}
 	givenUp := *denied.DeepCopy()
@@ -171,7 +175,7 @@ func TestCollect(t *testing.T) {
 func TestRender(t *testing.T) {
 	blocked := v1alpha1.AllowanceRecordStatus{
 		Versions:   []v1alpha1.ControllerVersion{image("web:v1", 2*time.Hour, true, "")},
-		LastDenial: &v1alpha1.Decision{User: user, Time: before(5 * time.Minute), Operation: "Update", Kind: "ReplicaSet", Name: "b-1", Paths: []string{"spec.replicas"}},
+		LastDenial: &v1alpha1.Decision{User: user, Time: before(5 * time.Minute), Operation: "Update", Kind: "ReplicaSet", Name: "b-1", Paths: []string{"spec.replicas"}, Versions: ofNew},
 	}
 	moved := v1alpha1.AllowanceRecordStatus{Versions: []v1alpha1.ControllerVersion{image("web:v2", 10*time.Minute, true, "uid-of-v2")}}
 	report := collect(agreed(), compiled(agreed()), []v1alpha1.AllowanceRecord{recordOf("a", moved), recordOf("b", blocked)}, now)

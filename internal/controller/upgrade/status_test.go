@@ -120,10 +120,13 @@ func TestIsBlocked(t *testing.T) {
 	later := func(minutes int) metav1.Time {
 		return metav1.NewTime(accepted.Add(time.Duration(minutes) * time.Minute))
 	}
-	denial := func(who string, at metav1.Time) *v1alpha1.Decision { return &v1alpha1.Decision{User: who, Time: at} }
+	denial := func(who string, at metav1.Time) *v1alpha1.Decision {
+		return &v1alpha1.Decision{User: who, Time: at, Kind: "Deployment"}
+	}
 	of := func(standings ...v1alpha1.VersionStanding) *v1alpha1.Decision {
 		triggers := []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController, v1alpha1.UpgradeOfComposition}
 		d := denial(user, later(1))
+		d.Kind = ""
 		for i, standing := range standings {
 			d.Versions = append(d.Versions, v1alpha1.RequestVersion{Trigger: triggers[i], Standing: standing})
 		}
@@ -176,12 +179,14 @@ func TestIsBlocked(t *testing.T) {
 		waits    bool
 		want     bool
 	}{
-		"nothing was denied":                          {},
-		"something was":                               {denial: denial(user, later(1)), want: true},
-		"an older version was":                        {denial: of(v1alpha1.StandingOlder)},
-		"a new version was":                           {denial: of(v1alpha1.StandingNew), want: true},
-		"the version was that it moves to":            {denial: of(v1alpha1.StandingMoving), want: true},
-		"what is agreed to is over, and the rest was": {denial: ofDeployment(v1alpha1.StandingSame), versions: upgraded, want: true},
+		"nothing was denied": {},
+		"something was":      {denial: denial(user, later(1)), want: true},
+		"something else was, of which no version is known":               {denial: &v1alpha1.Decision{User: user, Time: later(1), Kind: "XDatabase"}},
+		"something was, while a stranger's change is withheld":           {denial: denial(user, later(1)), active: withheld},
+		"an older version was":                                           {denial: of(v1alpha1.StandingOlder)},
+		"a new version was":                                              {denial: of(v1alpha1.StandingNew), want: true},
+		"the version was that it moves to":                               {denial: of(v1alpha1.StandingMoving), want: true},
+		"what is agreed to is over, and the rest was":                    {denial: ofDeployment(v1alpha1.StandingSame), versions: upgraded, want: true},
 		"what is agreed to is over, and a stranger's change is withheld": {denial: ofDeployment(v1alpha1.StandingSame), versions: upgraded, active: withheld},
 		"a stranger's change is withheld":                                {denial: ofDeployment(v1alpha1.StandingNew), active: withheld, want: true},
 		"what is agreed to is over, and what it does not name was":       {denial: of(v1alpha1.StandingSame), versions: upgraded},
