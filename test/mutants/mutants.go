@@ -2357,6 +2357,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
 	},
 	{
+		name:  "who writes next has made what nobody saw",
+		edits: []edit{{"internal/webhook/admission/history.go", "if entries[i].Event == v1alpha1.EventWithheld && entries[i].User != r.requester.Username {", "if false {"}},
+		unit:  []string{"-run=TestHistoryOfAnObject", admissionTests},
+	},
+	{
+		name:  "what is over counts in a trace as long as the annotation has it",
+		edits: []edit{{"internal/cli/trace/read.go", "record.KnowsLedger(rec) {", "false && record.KnowsLedger(rec) {"}},
+		unit:  []string{"-run=TestHeld", "./internal/cli/trace"},
+	},
+	{
 		name:  "anybody frees what has kept its gate",
 		edits: []edit{{"internal/webhook/admission/gaterelease.go", "	return o.mayRelease(r) && (r.asksToRelease()", "	return o.gate.lost && (r.asksToRelease()"}},
 		unit:  []string{"-run=TestGateOfWhatHasLostItsParent", admissionTests},

@@ -89,7 +89,7 @@ func readCauses(ctx context.Context, c *cluster.Cluster, target cluster.Target, 
 		return s, nil
 	}
 	s.object, s.uid = obj, obj.GetUID()
-	if held := held(obj); held != nil {
+	if held := held(obj, s.records); held != nil {
 		s.records = append(s.records, *held)
 	}
 	if unread != nil {
@@ -104,12 +104,19 @@ func readCauses(ctx context.Context, c *cluster.Cluster, target cluster.Target, 
 	return s, nil
 }
 
-// held returns the ledger of an object, as a record would mirror it in a moment.
-func held(obj *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
+// held returns the ledger of an object, as a record would mirror it in a moment. What is over stays in the
+// annotation until somebody writes the object: its record tells that.
+func held(obj *unstructured.Unstructured, records []v1alpha1.AllowanceRecord) *v1alpha1.AllowanceRecord {
 	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	stored, err := ledger.Decode(obj.GetAnnotations()[key])
-	if err != nil || len(stored) == 0 {
+	if err != nil {
 		return nil // The operator reports a ledger that cannot be read.
+	}
+	if rec := byUID(records)[obj.GetUID()]; record.KnowsLedger(rec) {
+		stored = record.Effective(rec, obj, stored)
+	}
+	if len(stored) == 0 {
+		return nil
 	}
 	return &v1alpha1.AllowanceRecord{
 		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(obj)},

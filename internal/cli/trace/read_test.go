@@ -37,6 +37,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -165,6 +166,49 @@ func TestTraceWithoutRecords(t *testing.T) {
 			want := "Tree/t1 in namespace shop\n" + tc.want + "\nWhat caused it, but for what its ledger says, cannot be told:"
 			if got := render(report, text.Terminal{Width: text.DefaultWidth}, false, now); !strings.HasPrefix(got, want) {
 				t.Errorf("trace (-want +got):\n%s", cmp.Diff(want, got))
+			}
+		})
+	}
+}
+
+// TestHeld shows what counts of the ledger of an object: not what its record says is over.
+func TestHeld(t *testing.T) {
+	entry := func(field string) v1alpha1.Allowance {
+		return v1alpha1.Allowance{
+			Kind: "Tree", Relation: v1alpha1.RelationControllerChild, Mutation: field, Initiator: "alice", Generation: 2,
+			Trace: []v1alpha1.TraceHop{{Kind: "Tree", Name: "t1", Generation: 2, Field: field}},
+		}
+	}
+	over := ledger.NewEntry(entry("spec.size")).ID()
+	all := []v1alpha1.Allowance{entry("spec.color"), entry("spec.size")}
+	for name, tc := range map[string]struct {
+		ledger []v1alpha1.Allowance
+		status *v1alpha1.AllowanceRecordStatus
+		want   []string
+	}{
+		"nothing":                    {status: &v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady}},
+		"with a record":              {all, &v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady}, []string{"spec.color", "spec.size"}},
+		"of which some is over":      {all, &v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Consumed: []v1alpha1.ConsumedAllowance{{ID: over}}}, []string{"spec.color"}},
+		"of which all is over":       {all[1:], &v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Consumed: []v1alpha1.ConsumedAllowance{{ID: over}}}, nil},
+		"without a record":           {all, nil, []string{"spec.color", "spec.size"}},
+		"with one that is not ready": {all, &v1alpha1.AllowanceRecordStatus{}, []string{"spec.color", "spec.size"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t1 := tree("t1", "")
+			t1.SetGeneration(2)
+			t1.SetAnnotations(map[string]string{v1alpha1.AnnotationAllowances: ledger.Ledger{}.Merge(tc.ledger...).Encode()})
+			var records []v1alpha1.AllowanceRecord
+			if tc.status != nil {
+				records = append(records, recordOf("Tree", "t1", "", *tc.status))
+			}
+			var got []string
+			if rec := held(t1, records); rec != nil {
+				for _, a := range rec.Status.Active {
+					got = append(got, a.Mutation)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("what is held (-want +got):\n%s", diff)
 			}
 		})
 	}
