@@ -32,8 +32,9 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// TestUncreated tells of what is not outside the cluster, of the object and of its children.
-func TestUncreated(t *testing.T) {
+// TestWaitingGates tells of what is not outside the cluster, of deletions that are held back, and of gates that
+// were kept without a parent, of the object and of its children.
+func TestWaitingGates(t *testing.T) {
 	declared := &v1alpha1.AllowancePolicy{}
 	if err := yaml.UnmarshalStrict([]byte(`
 metadata: {name: shop}
@@ -71,11 +72,19 @@ spec:
 		return []*unstructured.Unstructured{waits, rests}, nil
 	}
 	want := []string{"The gate of Bucket/a waits. " + waiting}
+	held, lost := object("cloud.example.com/v1", "Bucket", "c", ""), object("cloud.example.com/v1", "Bucket", "d", "Crossplane observes. "+gate.Lost+", and keeps its gate.")
+	if err := unstructured.SetNestedSlice(held.Object, []any{map[string]any{
+		"type": v1alpha1.ConditionGate, "reason": v1alpha1.ReasonGateHeld, "message": "The deletion by mallory is held back.",
+	}}, "status", "conditions"); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		obj  *unstructured.Unstructured
 		want []string
 	}{
 		"what composes it": {shop, want}, "itself": {waits, want}, "what waits for nothing": {obj: rests},
+		"what is being deleted":    {held, []string{"The deletion of Bucket/c waits. The deletion by mallory is held back."}},
+		"what has lost its parent": {lost, []string{"The gate of Bucket/d waits. Crossplane observes. " + gate.Lost + ", and keeps its gate."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, waitingGates(t.Context(), list, policies, tt.obj)); diff != "" {

@@ -115,13 +115,16 @@ func (v *Validator) rememberRefusal(r *request, f *facts, grant decision.Grant, 
 }
 
 // history returns what the history of the object tells of allowances that the request
-// gives it, and of changes that it withholds.
+// gives it, and of changes that it withholds: who made these may be somebody else than who asks, and is not
+// known of what was changed while nobody looked, which the operator withholds, or the next one who writes.
 func (f *facts) history(r *request, gained []v1alpha1.Allowance) []v1alpha1.HistoryEntry {
 	entries := record.LedgerHistory(r.target(), gained, v1alpha1.EventGranted, v1alpha1.EventWithheld, metav1.Time{})
 	for i := range entries {
-		entries[i].User = r.requester.Username
-		entries[i].Operation = operationText(r)
 		entries[i].Policies = names(f.OwnPolicies)
+		if entries[i].Event == v1alpha1.EventWithheld && entries[i].User != r.requester.Username {
+			continue
+		}
+		entries[i].User, entries[i].Operation = r.requester.Username, operationText(r)
 	}
 	return entries
 }

@@ -34,6 +34,8 @@ func TestHistoryOfAnObject(t *testing.T) {
 	mallorys := v1alpha1.Allowance{
 		Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Generation: 5, Replaced: "3",
 	}
+	unseen := mallorys
+	unseen.Initiator = ""
 	tests := map[string]struct {
 		mutating      bool
 		user          string
@@ -56,6 +58,14 @@ func TestHistoryOfAnObject(t *testing.T) {
 		"a stranger's change": {
 			user: "mallory", before: deployment(3), after: counted(deployment(5, mallorys)),
 			want: []string{"Withheld Update spec.replicas by mallory"},
+		},
+		"what was changed while nobody looked, and the operator withholds": {
+			user: operatorUser, before: deployment(5), after: annotate(deployment(5, unseen), "note", "x"),
+			want: []string{"Withheld spec.replicas by "},
+		},
+		"the same, and a stranger writes first": {
+			user: "mallory", before: deployment(5), after: annotate(deployment(5, unseen), "note", "x"),
+			want: []string{"Withheld spec.replicas by "},
 		},
 		"a dry run": {user: "mallory", before: deployment(3), after: counted(deployment(5, mallorys)), dryRun: true},
 		"a forged ledger": {
