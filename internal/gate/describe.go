@@ -51,3 +51,6 @@ func (p Progress) Describe() string {
 	}
 	return sentence
 }
+
+// Waits is in what is said of a gate behind which something waits that somebody allowed.
+const Waits = " waits: "

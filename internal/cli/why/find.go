@@ -240,6 +240,7 @@ func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.
 			denied.Held = held && !denied.ParentGone
 			denied.Waiting = waiting && !denied.ParentGone
 			denied.MayWait = !waiting && !denied.ParentGone && mayWait(&rec.Status, e)
+			denied.Passed = !waiting && hasPassed(rec.Status.History, e)
 			out = append(out, denied)
 		}
 		if waiting {
@@ -267,6 +268,13 @@ func mayWait(status *v1alpha1.AllowanceRecordStatus, e v1alpha1.HistoryEntry) bo
 		return (passed.Event == v1alpha1.EventAllowed || passed.Event == v1alpha1.EventExercised || passed.Event == v1alpha1.EventBreakGlass) &&
 			passed.User == e.User && passed.Operation == e.Operation && passed.Kind == e.Kind && passed.Time.After(e.Time.Time) &&
 			slices.ContainsFunc(e.Names, func(name string) bool { return slices.Contains(passed.Names, name) })
+	})
+}
+
+// hasPassed reports whether whoever was denied something was let through with all of it later.
+func hasPassed(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) bool {
+	return len(e.Names) > 0 && !slices.ContainsFunc(e.Names, func(name string) bool {
+		return !denial.Passed(history, &v1alpha1.Decision{Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Paths: e.Paths})
 	})
 }
 

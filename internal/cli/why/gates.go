@@ -37,7 +37,7 @@ type children func(ctx context.Context, policies cluster.Policies, kind schema.G
 
 // waitingGates says of the object itself, and of those of its children that policies name, what their gates wait
 // for: they stand for something that was never created outside the cluster as nothing allowed it, their deletion is
-// held back, or they have kept a gate since they lost their parent. No record tells of that, as nothing was
+// held back, they have kept a gate since they lost their parent, or what was allowed waits behind what was not. No record tells of that, as nothing was
 // refused. Children that cannot be listed are left out.
 func waitingGates(ctx context.Context, list children, policies cluster.Policies, obj *unstructured.Unstructured) []string {
 	objects, kinds := []*unstructured.Unstructured{obj}, sets.New[schema.GroupKind]()
@@ -59,7 +59,8 @@ func waitingGates(ctx context.Context, list children, policies cluster.Policies,
 		switch object := phrase.Object(each.GetKind(), each.GetName()); {
 		case gateOf["reason"] == v1alpha1.ReasonGateHeld:
 			out = append(out, fmt.Sprintf("The deletion of %s waits. %s", object, message))
-		case strings.Contains(message, gate.NotOutside) || strings.Contains(message, gate.Lost):
+		case strings.Contains(message, gate.NotOutside) || strings.Contains(message, gate.Lost) ||
+			gateOf["reason"] == v1alpha1.ReasonGateClosed && strings.Contains(message, gate.Waits):
 			out = append(out, fmt.Sprintf("The gate of %s waits. %s", object, message))
 		}
 	}

@@ -73,6 +73,12 @@ spec:
 	}
 	want := []string{"The gate of Bucket/a waits. " + waiting}
 	held, lost := object("cloud.example.com/v1", "Bucket", "c", ""), object("cloud.example.com/v1", "Bucket", "d", "Crossplane observes. "+gate.Lost+", and keeps its gate.")
+	behind := object("cloud.example.com/v1", "Bucket", "e", "")
+	if err := unstructured.SetNestedSlice(behind.Object, []any{map[string]any{
+		"type": v1alpha1.ConditionGate, "reason": v1alpha1.ReasonGateClosed, "message": "What alice allowed (spec.size)" + gate.Waits + "approve that.",
+	}}, "status", "conditions"); err != nil {
+		t.Fatal(err)
+	}
 	if err := unstructured.SetNestedSlice(held.Object, []any{map[string]any{
 		"type": v1alpha1.ConditionGate, "reason": v1alpha1.ReasonGateHeld, "message": "The deletion by mallory is held back.",
 	}}, "status", "conditions"); err != nil {
@@ -83,8 +89,9 @@ spec:
 		want []string
 	}{
 		"what composes it": {shop, want}, "itself": {waits, want}, "what waits for nothing": {obj: rests},
-		"what is being deleted":    {held, []string{"The deletion of Bucket/c waits. The deletion by mallory is held back."}},
-		"what has lost its parent": {lost, []string{"The gate of Bucket/d waits. Crossplane observes. " + gate.Lost + ", and keeps its gate."}},
+		"what is being deleted":                          {held, []string{"The deletion of Bucket/c waits. The deletion by mallory is held back."}},
+		"what waits behind a change that nobody allowed": {behind, []string{"The gate of Bucket/e waits. What alice allowed (spec.size) waits: approve that."}},
+		"what has lost its parent":                       {lost, []string{"The gate of Bucket/d waits. Crossplane observes. " + gate.Lost + ", and keeps its gate."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, waitingGates(t.Context(), list, policies, tt.obj)); diff != "" {

@@ -215,6 +215,9 @@ func state(r Refusal, t text.Terminal) string {
 	if r.MayWait {
 		return ", " + t.Paint(text.Wait, "may be waiting, too")
 	}
+	if r.Passed {
+		return ", " + t.Paint(text.Good, "passed since")
+	}
 	return ""
 }
 

@@ -96,6 +96,8 @@ type Refusal struct {
 	Waiting bool `json:"waiting"`
 	// MayWait is true of an earlier one that may still wait as well: nothing tells which of several do.
 	MayWait bool `json:"mayWait,omitempty"`
+	// Passed is true where whoever was refused it was let through with it since.
+	Passed bool `json:"passed,omitempty"`
 	// Held is true while something of the parent is withheld: no remedy helps before that has
 	// ended.
 	Held bool `json:"held,omitempty"`

@@ -136,7 +136,7 @@ func TestSeveralWait(t *testing.T) {
 	}
 	want := map[string]string{
 		"Update latest": ", still waiting", "Delete passed": ", may be waiting, too", "Create other": ", may be waiting, too",
-		"Update passed": "", "Create before": "", "Update alices": "",
+		"Update passed": ", passed since", "Create before": "", "Update alices": "",
 	}
 	if diff := gocmp.Diff(want, states); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)

@@ -89,7 +89,7 @@ func (v view) closedSituation(want gate.Setting) *situation {
 		return v.situation(reasonClosed, message)
 	}
 	initiators, paths := v.causes()
-	what := fmt.Sprintf(" What %s allowed (%s) waits: ", strings.Join(initiators, ", "), listing.Paths(paths))
+	what := fmt.Sprintf(" What %s allowed (%s)"+gate.Waits, strings.Join(initiators, ", "), listing.Paths(paths))
 	switch {
 	case len(want.Unsupported) > 0:
 		return v.unsupportedSituation(want)
