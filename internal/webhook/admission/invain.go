@@ -21,6 +21,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/policy"
 )
@@ -71,10 +74,24 @@ func (f *facts) withoutRule(v decision.Verdict) string {
 		ways = append(ways, "breaking the glass")
 	}
 	takes := strings.Join(ways, " or ")
+	if f.isMoved() {
+		takes += ". Who may initiate on both parents moves it in two writes: the first takes it away from the one that it has, the second gives it the other one"
+	}
 	if own := f.initiatorsOn(v); len(own) > 0 {
 		return fmt.Sprintf("%s may do it; else it takes %s.", anyOf(own), takes)
 	}
 	return fmt.Sprintf("It takes %s.", takes)
+}
+
+// isMoved reports whether one write takes the object from one controller and gives it another, by the
+// policies of both of which it is judged.
+func (f *facts) isMoved() bool {
+	if f.Child.Old == nil || f.Child.New == nil {
+		return false
+	}
+	was := metav1.GetControllerOf(&unstructured.Unstructured{Object: f.Child.Old})
+	is := metav1.GetControllerOf(&unstructured.Unstructured{Object: f.Child.New})
+	return was != nil && is != nil && was.UID != is.UID
 }
 
 // initiatorsOn returns who may do by the object's own policies what was refused: of fields that rules are about, who may

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -176,6 +177,14 @@ func TestDenialAdvises(t *testing.T) {
 			user: deployer, before: replicaSet(3),
 			want: "and no rule allows that, whatever changes. It takes another rule or an UpgradeAllowance or breaking the glass.",
 		},
+		"a move from one parent to another in one write": {
+			user: "alice", groups: platformTeam, before: bucket(t, "size: 1", gateClosed, under(t, "size: 1")), policies: []string{shopPolicy},
+			after: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), func(obj *unstructured.Unstructured) {
+				obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Shop", Name: "other", UID: "uid-of-other", Controller: new(true)}})
+			}),
+			want: "and no rule allows that, whatever changes. It takes another rule or breaking the glass. Who may initiate on both parents moves it in two writes: " +
+				"the first takes it away from the one that it has, the second gives it the other one.",
+		},
 		"a change that no rule is about, by an initiator above": {
 			user: "alice", groups: platformTeam, before: pod(), after: debugged(), policies: []string{replicaSetPolicy + replicaSets + maintainsPods},
 			want: "and no rule allows that, whatever changes. It takes another rule or breaking the glass.",
@@ -204,8 +213,8 @@ func TestDenialAdvises(t *testing.T) {
 				above = deployment(3)
 			}
 			w := &world{
-				cached:  map[string]*unstructured.Unstructured{key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3)},
-				live:    map[string]*unstructured.Unstructured{key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3), key("Pod", "web-1-a"): pod()},
+				cached:  map[string]*unstructured.Unstructured{"Shop/web": shop(t), key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3)},
+				live:    map[string]*unstructured.Unstructured{"Shop/web": shop(t), key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3), key("Pod", "web-1-a"): pod()},
 				records: map[types.UID]*v1alpha1.AllowanceRecord{},
 			}
 			_, validator := w.hooks(t, append([]string{deploymentPolicy}, tc.policies...)...)
