@@ -373,8 +373,13 @@ func (j *judging) call(call ast.CallExpr) inferred {
 		return j.index(known[0], args[1])
 	case compares:
 		j.compare(known[0], known[1], consequence)
+		j.operations(args[0], args[1])
+		j.operations(args[1], args[0])
 		return inferred{valueType: change.ValueBool, text: "true or false"}
 	case name == operators.In:
+		if args[1].Kind() == ast.ListKind {
+			j.operations(args[0], args[1].AsList().Elements()...)
+		}
 		j.contained(known[0], known[1], args[1])
 	case name == operators.Conditional && known[1].valueType == known[2].valueType:
 		return inferred{valueType: known[1].valueType, text: string(known[1].valueType)}

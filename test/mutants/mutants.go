@@ -2256,6 +2256,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestServes", "./internal/cli/offline"},
 	},
 	{
+		name:  "operations that there are not are compared with in silence",
+		edits: []edit{{"internal/policy/operations.go", "if !isOperation(compared) {", "if true {"}},
+		unit:  []string{"-run=TestMisjudgedOperations", "./internal/policy"},
+	},
+	{
 		name:  "nobody is told of a controller that is no subject",
 		edits: []edit{{"internal/policy/unexercised.go", "if exercisers && !slices", "if false && !slices"}},
 		unit:  []string{"-run=TestUnexercised", "./internal/policy"},
