@@ -33,7 +33,7 @@ const (
 	// make it.
 	EventRefused HistoryEvent = "Refused"
 	// EventReleased is the end of a withheld change: it was approved, changed or
-	// taken back.
+	// taken back; or, by the reason CarriedOut, it was carried out while nobody was asked.
 	EventReleased HistoryEvent = "Released"
 	// EventApproved is the approval of what was there already (D20).
 	EventApproved HistoryEvent = "Approved"
@@ -46,6 +46,10 @@ const (
 	// EventDeleted is the deletion of the target.
 	EventDeleted HistoryEvent = "Deleted"
 )
+
+// ReasonCarriedOut is the reason of a Released entry whose change was carried out although nobody
+// approved it.
+const ReasonCarriedOut = "CarriedOut"
 
 // What happens to a child of the target.
 const (

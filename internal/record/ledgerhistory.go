@@ -57,6 +57,12 @@ func LedgerHistory(target v1alpha1.TargetReference, allowances []v1alpha1.Allowa
 	return out
 }
 
+// IsCarriedOut reports whether an entry tells of a withheld change that was carried out although nobody
+// approved it.
+func IsCarriedOut(e v1alpha1.HistoryEntry) bool {
+	return e.Event == v1alpha1.EventReleased && e.Reason == v1alpha1.ReasonCarriedOut
+}
+
 // describeAllowance says what an allowance permits, in short.
 func describeAllowance(a v1alpha1.Allowance) string {
 	switch {

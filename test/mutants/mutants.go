@@ -1029,6 +1029,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestIsUnjudged", "./internal/controller/holder"},
 	},
 	{
+		name:  "what was taken back counts as carried out",
+		edits: []edit{{"internal/controller/holder/carriedout.go", " || !differs(path) {", " || differs == nil {"}},
+		unit:  []string{"-run=TestTellCarriedOut", "./internal/controller/holder"},
+	},
+	{
 		name:  "commands go by policies while everything is switched off",
 		edits: []edit{{"internal/cli/cluster/off.go", "enforced.Reason != v1alpha1.ReasonSwitchedOff", "enforced.Reason != v1alpha1.ReasonPending"}},
 		unit:  []string{"-run=Off", "./internal/cli/cluster", "./internal/cli/explain", "./internal/cli/why", "./internal/cli/trace"},

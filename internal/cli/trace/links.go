@@ -38,7 +38,7 @@ type link struct {
 	names []string
 	what  string
 
-	active, withheld bool
+	active, withheld, carriedOut bool
 }
 
 // linksOf returns what a record, or a ledger in its form, tells.
@@ -81,6 +81,10 @@ func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, boo
 	case v1alpha1.EventWithheld:
 		l.initiator, l.why = e.User, string(e.Event)
 		return l, len(l.hops) > 0
+	case v1alpha1.EventReleased:
+		// The cause is told as when it was withheld, what became of it besides.
+		l.initiator, l.why, l.carriedOut = e.User, string(v1alpha1.EventWithheld), true
+		return l, len(l.hops) > 0 && record.IsCarriedOut(e)
 	case v1alpha1.EventExercised, v1alpha1.EventAllowed, v1alpha1.EventWarned, v1alpha1.EventAudited, v1alpha1.EventBreakGlass:
 		if e.Kind == "" && len(e.Paths) > 0 { // It is about the object itself.
 			l.initiator, l.why = e.User, e.Reason

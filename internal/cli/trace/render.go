@@ -193,6 +193,8 @@ func (d drawing) label(n *Node) string {
 	switch {
 	case n.Withheld:
 		label += ", " + d.terminal.Paint(text.Wait, "withheld")
+	case n.CarriedOut:
+		label += ", " + d.terminal.Paint(text.Bad, "withheld, and carried out while nobody was asked")
 	case n.Active:
 		label += ", " + d.terminal.Paint(text.Good, "active")
 	}

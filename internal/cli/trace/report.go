@@ -83,6 +83,8 @@ type Node struct {
 	Active bool `json:"active,omitempty"`
 	// Withheld is true while the change is withheld.
 	Withheld bool `json:"withheld,omitempty"`
+	// CarriedOut is true where it was withheld, and is carried out although nobody approved it.
+	CarriedOut bool `json:"carriedOut,omitempty"`
 	// Asked is true for the object that was asked about.
 	Asked bool `json:"asked,omitempty"`
 	// Gone is true where the object is known not to exist any more.

@@ -80,6 +80,7 @@ func (c *Cause) add(l link) {
 	}
 	node.Active = node.Active || l.active
 	node.Withheld = node.Withheld || l.withheld
+	node.CarriedOut = node.CarriedOut || l.carriedOut
 	for _, name := range l.names {
 		end := v1alpha1.TraceHop{Kind: l.kind, Name: name, Field: l.what}
 		node.follow(end).end = true

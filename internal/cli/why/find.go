@@ -198,7 +198,7 @@ func (r *Report) show(obj *unstructured.Unstructured, records []v1alpha1.Allowan
 
 // isEmpty reports whether the report tells of nothing.
 func (r *Report) isEmpty() bool {
-	return r.Blocked == "" && len(r.Refusals)+len(r.Spared)+len(r.Withheld)+len(r.Below)+len(r.Generating) == 0
+	return r.Blocked == "" && len(r.Refusals)+len(r.Spared)+len(r.Withheld)+len(r.CarriedOut)+len(r.Below)+len(r.Generating) == 0
 }
 
 // collect finds what the records tell about the subject, or about everything.
@@ -218,6 +218,7 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 		report.Refusals = append(report.Refusals, deniedChildren(rec, with, func(e v1alpha1.HistoryEntry) bool { return isTarget || isChild(*subject, e) })...)
 		if isTarget {
 			report.Withheld = append(report.Withheld, withheld(rec, with)...)
+			report.CarriedOut = append(report.CarriedOut, carriedOut(rec)...)
 		}
 	}
 	for _, list := range [][]Refusal{report.Refusals, report.Spared} {
@@ -287,6 +288,9 @@ func deniedChild(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEn
 		Remedies: []Remedy{},
 	}
 	if parent.gone {
+		return out
+	}
+	if out.CarriedOut = carriedOutSince(rec, e); out.CarriedOut != nil {
 		return out
 	}
 	out.Strays, out.Upgrade = straysOf(rec, with, e), upgradeOf(rec, e)

@@ -37,6 +37,9 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	for _, w := range r.Withheld {
 		out.WriteString(renderWithheld(w, r.place(w.Object), t, now) + "\n")
 	}
+	for _, c := range r.CarriedOut {
+		out.WriteString(renderCarriedOut(c, r.place(c.Object), t, now) + "\n")
+	}
 	if r.Blocked != "" {
 		out.WriteString(renderBlocked(r.Blocked, t) + "\n")
 	}
@@ -127,6 +130,9 @@ func renderRefusal(r Refusal, place string, t text.Terminal, wide bool, now time
 	facts.Row("bounded by", phrase.Target(r.Parent)+", through AllowancePolicy "+strings.Join(r.Policies, ", ")+gone(r))
 	if r.Held {
 		facts.Row("waits for", "what is withheld of "+phrase.Target(r.Parent)+": until that is approved or taken back, nothing allows it")
+	}
+	if r.CarriedOut != nil {
+		facts.Row("since then", r.CarriedOut.text(now))
 	}
 	renderStrays(&facts, r)
 	for _, remedy := range r.Remedies {

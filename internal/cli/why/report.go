@@ -40,6 +40,8 @@ type Report struct {
 	Blocked string `json:"blocked,omitempty"`
 	// Withheld changes, from which nothing follows.
 	Withheld []Withheld `json:"withheld"`
+	// CarriedOut are changes that were withheld and are carried out, although nobody approved them.
+	CarriedOut []CarriedOut `json:"carriedOut,omitempty"`
 	// Below is what waits below the subject.
 	Below []Below `json:"below,omitempty"`
 	// Generating is what GeneratingPolicies want and do not get.
@@ -98,6 +100,9 @@ type Refusal struct {
 	MayWait bool `json:"mayWait,omitempty"`
 	// Passed is true where whoever was refused it was let through with it since.
 	Passed bool `json:"passed,omitempty"`
+	// CarriedOut is whose withheld change was carried out since, although nobody approved it: then nothing waits for
+	// what is refused here.
+	CarriedOut *CarriedOut `json:"carriedOut,omitempty"`
 	// Held is true while something of the parent is withheld: no remedy helps before that has
 	// ended.
 	Held bool `json:"held,omitempty"`
@@ -112,6 +117,16 @@ type Refusal struct {
 	// Upgrade says what it has to do with an upgrade of the parent; nil where nothing is known
 	// of that.
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
+}
+
+// CarriedOut is a withheld change that was carried out although nobody approved it.
+type CarriedOut struct {
+	// Time at which that was found.
+	Time metav1.Time `json:"time"`
+	// Object that was changed, Paths of it, and User who changed them, where that is known.
+	Object v1alpha1.TargetReference `json:"object"`
+	Paths  []string                 `json:"paths"`
+	User   string                   `json:"user,omitempty"`
 }
 
 // Strays are children that were adopted without a cause.

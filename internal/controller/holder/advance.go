@@ -113,6 +113,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	v.deleted(status, &c.next)
 	v.overdue(status, held, &c.next)
 	v.answer(status, effective)
+	v.tellCarriedOut(status)
 	if v.parent != nil {
 		status.ParentUID = v.parent
 	}

@@ -249,7 +249,14 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 	if rec != nil {
 		status = rec.Status.DeepCopy()
 	}
+	before := status.DeepCopy()
 	if v.advance(ctx, status).rewrite && r.mayWrite(obj, next) {
+		if rec != nil && len(newlyCarriedOut(before.History, status.History)) > 0 {
+			// The rewrite takes the mark away, and with it whose change it was.
+			if err := r.mirror(ctx, v, rec, next); err != nil {
+				return err
+			}
+		}
 		rewritten, err := r.rewrite(ctx, v, next)
 		if err != nil {
 			return err
@@ -267,7 +274,7 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 // look has a look at a holder.
 func (r *Reconciler) look(obj *unstructured.Unstructured, policies, gating []*policy.Policy, now time.Time) view {
 	v := look(obj, policies, now)
-	v.gating = gating
+	v.gating, v.digestKey = gating, r.DigestKey
 	if r.LedgerRestTime > 0 {
 		_, when := lifecycle.Conditions(policies)
 		v.usedUp, v.restTime, v.judged = &r.usedUp, r.LedgerRestTime, when != nil
@@ -317,7 +324,7 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 	// The first look is written at once: should the operator end, and the holder be
 	// deleted before it is back, nobody could see it again. Before it nothing counts of what
 	// the holder holds.
-	first := mirror.Create && (rec == nil || rec.Status.Phase == "")
+	first := len(newlyCarriedOut(before.History, after.History)) > 0 || mirror.Create && (rec == nil || rec.Status.Phase == "")
 	// So is the end of a block, and before the holder ceases to show it: whoever is denied
 	// something after that must not count as answered, and who was woken is not to be again.
 	ends := before.Blocked != nil && after.Blocked == nil
@@ -335,6 +342,7 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 		}
 	}
 	r.announce(v, before, after)
+	r.announceCarriedOut(v, before, after)
 	next.At(p.next)
 	if rec != nil && known {
 		if err := r.Records.SetParent(ctx, rec, parent); err != nil {

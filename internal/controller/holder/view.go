@@ -73,6 +73,8 @@ type view struct {
 	attached attached
 	// parent is the uid of its parent, empty where it has none, and nil where nobody knows.
 	parent *types.UID
+	// digestKey keys the digests of values.
+	digestKey string
 	// isLost is true where the record of it was lost, and with it which entries of the stored
 	// ledger are used up.
 	isLost bool
