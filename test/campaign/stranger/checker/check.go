@@ -164,6 +164,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkMessages()
 	c.checkRefusals()
 	c.checkPeople()
+	c.checkLoops()
 	c.checkAdoptions()
 	c.checkConsumption()
 	c.checkHasty()

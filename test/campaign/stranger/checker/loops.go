@@ -1,0 +1,53 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package checker
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Looping says that the operator does not write an object again and again.
+const Looping Promise = "an object that the operator writes again and again"
+
+// At most the operator writes an object a few times for each request of anybody else about it, and some times in any case. What
+// is far beyond that is a loop. Records are written for what happens to others, and are not looked at.
+const (
+	perRequest = 2
+	anyway     = 200
+)
+
+// checkLoops counts the operator's writes of each object against the requests of others for what has its name.
+func (c *checker) checkLoops() {
+	own, others := map[types.UID]int{}, map[string]int{}
+	for _, w := range c.Log.Writes {
+		switch {
+		case w.User != c.Operator:
+			others[w.Namespace+"/"+w.Name]++
+		case w.UID != "" && w.Resource != events:
+			own[w.UID]++
+		}
+	}
+	for _, l := range c.all {
+		v := l.First()
+		if controllers[v.Kind] == "" {
+			continue
+		}
+		if most := anyway + perRequest*others[v.Namespace+"/"+v.Name]; own[l.UID] > most {
+			c.findf(Looping, l.Last().By.Received, l, nil, "the operator has written it %d times, and others have asked about it %d times", own[l.UID], others[v.Namespace+"/"+v.Name])
+		}
+	}
+}
