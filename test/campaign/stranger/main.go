@@ -161,13 +161,19 @@ func (s *stage) enact(ctx context.Context, all []plan.Act) (*checker.Report, err
 // mostKnown is how often a campaign may have what is known and not stopped: it was five times in 5,000 acts.
 const mostKnown = 15
 
+// leastJudged is how many acts a campaign has at least that has to have refusals which can be judged.
+const leastJudged = 500
+
 // report prints what was found.
 func report(r *checker.Report) error {
 	sayf("changes of children: %s", tally(r.Children))
-	sayf("%d versions of children had a stranger's value, %d traces were read, %d messages, %d denials, %d children went in a collection", r.Contents, r.Entries, r.Messages, r.Denials, r.Vanished)
+	sayf("%d versions of children had a stranger's value, %d traces were read, %d messages, %d refusals were judged, %d children went in a collection", r.Contents, r.Entries, r.Messages, r.Denials, r.Vanished)
 	sayf("known and not stopped: %s", tally(r.Known))
 	if changes := total(r.Children); changes == 0 || r.Entries == 0 {
 		return fmt.Errorf("nothing was there to judge: %d changes of children, %d traces", changes, r.Entries)
+	}
+	if r.Denials == 0 && *acts >= leastJudged {
+		return errors.New("no refusal was judged")
 	}
 	counts := map[string]int{}
 	for _, f := range r.Findings {
