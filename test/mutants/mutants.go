@@ -796,7 +796,7 @@ var mutants = []mutant{
 	{
 		name: "upgrade: what an older version is denied blocks it",
 		edits: []edit{
-			{"internal/upgrade/blocked.go", "	default:\n		return false\n	}\n}\n\n// isOlderNow", "	default:\n		return true\n	}\n}\n\n// isOlderNow"},
+			{"internal/upgrade/blocked.go", "	default:\n		return false\n	}\n}\n\n// mayBeRest", "	default:\n		return true\n	}\n}\n\n// mayBeRest"},
 		},
 		unit: []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
 	},
@@ -807,7 +807,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: what has nothing to do with it blocks it",
-		edits: []edit{{"internal/upgrade/blocked.go", "return upgraded && rest()", "return upgraded"}},
+		edits: []edit{{"internal/upgrade/blocked.go", "return upgraded && a.mayBeRest(status, d)", "return upgraded"}},
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
 	},
 	{
