@@ -193,8 +193,9 @@ var notExempt = fmt.Sprintf(`[%s].exists(r, r == %q
 	requested, policy.Generating.Group+"/"+policy.Generating.Resource, list(exemptNames()...), list(policy.ExemptGroups()...))
 
 func exemptNames() []string {
-	var names []string
-	for _, gr := range policy.ExemptResources() {
+	resources := policy.ExemptResources()
+	names := make([]string, 0, len(resources))
+	for _, gr := range resources {
 		names = append(names, gr.Group+"/"+gr.Resource)
 	}
 	return names

@@ -51,50 +51,63 @@ type Fields interface {
 // Misjudged says of each expression of a policy what it compares in vain, and which fields
 // it asks for that the kind does not have.
 func Misjudged(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
+	m := misjudged{declared: declared}
 	parent := schema.GroupVersionKind{Group: spec.For.APIGroup, Version: spec.For.APIVersion, Kind: spec.For.Kind}
-	var out []string
-	look := func(kind schema.GroupVersionKind, in scope, source string, at *field.Path) {
-		for _, problem := range misjudges(in, source, declaredFields{declared, kind}) {
-			out = append(out, fmt.Sprintf("%s: %s", at, problem))
-		}
-	}
 	path := field.NewPath("spec")
 	if s := spec.Initializing; s != nil && (&compiler{}).initializingWhen(s.When, nil) != nil {
 		at := path.Child("initializing", "when")
-		look(parent, initializingScope, s.When, at)
+		m.look(parent, initializingScope, s.When, at)
 		if always, same := constant(initializingScope, s.When); same && always {
-			out = append(out, fmt.Sprintf("%s: it is always true: each object stays Initializing for ever, "+
-				"and anybody may do to its children what this section lets them", at))
+			m.add(at, "it is always true: each object stays Initializing for ever, and anybody may do to its children what this section lets them")
 		}
 	}
 	if s := spec.Consumption; s != nil && s.When != "" {
 		at := path.Child("consumption", "when")
-		look(parent, consumptionScope, s.When, at)
+		m.look(parent, consumptionScope, s.When, at)
 		if problem := misconsumes(s.When); problem != "" {
-			out = append(out, fmt.Sprintf("%s: %s", at, problem))
-		}
-	}
-	conditions := func(kind schema.GroupVersionKind, sources []string, at *field.Path, otherwise string) {
-		for i, source := range sources {
-			at := at.Child("conditions").Index(i)
-			look(kind, changeScope, source, at)
-			if always, same := constant(changeScope, source); same && !always {
-				out = append(out, fmt.Sprintf("%s: it is never true: %s", at, otherwise))
-			}
+			m.add(at, problem)
 		}
 	}
 	if s := spec.Maintaining; s != nil {
 		for i := range s.Policies {
 			if child, served := declared.KindFor(resourceOf(s.Policies[i].Target)); served {
-				conditions(child, s.Policies[i].Conditions, path.Child("maintaining", "policies").Index(i),
-					"the entry lets nothing through")
+				m.conditions(child, s.Policies[i].Conditions, path.Child("maintaining", "policies").Index(i), "the entry lets nothing through")
 			}
 		}
 	}
 	for i := range spec.Rules {
-		conditions(parent, spec.Rules[i].Conditions, path.Child("rules").Index(i), "the rule allows nothing, and every change of what it is about is withheld")
+		m.conditions(parent, spec.Rules[i].Conditions, path.Child("rules").Index(i),
+			"the rule allows nothing, and every change of what it is about is withheld")
 	}
-	return out
+	return m.found
+}
+
+// misjudged collects what is wrong with expressions.
+type misjudged struct {
+	declared Declared
+	found    []string
+}
+
+func (m *misjudged) add(at *field.Path, problem string) {
+	m.found = append(m.found, fmt.Sprintf("%s: %s", at, problem))
+}
+
+// look looks at an expression about objects of a kind.
+func (m *misjudged) look(kind schema.GroupVersionKind, in scope, source string, at *field.Path) {
+	for _, problem := range misjudges(in, source, declaredFields{m.declared, kind}) {
+		m.add(at, problem)
+	}
+}
+
+// conditions looks at those of a rule or an entry, and says what is otherwise where one never holds.
+func (m *misjudged) conditions(kind schema.GroupVersionKind, sources []string, at *field.Path, otherwise string) {
+	for i, source := range sources {
+		at := at.Child("conditions").Index(i)
+		m.look(kind, changeScope, source, at)
+		if always, same := constant(changeScope, source); same && !always {
+			m.add(at, "it is never true: "+otherwise)
+		}
+	}
 }
 
 // misconsumes says what is wrong with when allowances end, empty for nothing.

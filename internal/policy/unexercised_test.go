@@ -39,7 +39,7 @@ func TestUnexercised(t *testing.T) {
 	}{
 		"it is a subject":               {policy: forDeployments(subjects(right) + bounded)},
 		"any controller may":            {policy: forDeployments(subjects("") + bounded)},
-		"it is misspelt":                {policy: forDeployments(subjects("  - {kind: ServiceAccount, namespace: kube-system, name: deploment-controller}\n") + bounded), want: []string{told}},
+		"it is misspelled":              {policy: forDeployments(subjects("  - {kind: ServiceAccount, namespace: kube-system, name: deploment-controller}\n") + bounded), want: []string{told}},
 		"in another namespace":          {policy: forDeployments(subjects("  - {kind: ServiceAccount, namespace: default, name: deployment-controller}\n") + bounded), want: []string{told}},
 		"as a user":                     {policy: forDeployments(subjects("  - {kind: User, name: deployment-controller}\n") + bounded), want: []string{told}},
 		"by its user name":              {policy: forDeployments(subjects("  - {kind: User, name: 'system:serviceaccount:kube-system:deployment-controller'}\n") + bounded)},

@@ -147,7 +147,8 @@ func endingAfter(t *testing.T, last int, end context.CancelFunc) (*Store, *int) 
 			return errors.Join(errors.New("asking the API server"), ctx.Err())
 		}
 		err := write()
-		if count++; count == last {
+		count++
+		if count == last {
 			end()
 		}
 		return err

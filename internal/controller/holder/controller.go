@@ -321,14 +321,8 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 	}
 	p, changed := v.mirror(ctx, after)
 	mirror := record.Mirror{Create: v.deservesRecord(), Parent: parent, Advance: v.mirrorOnly}
-	// The first look is written at once: should the operator end, and the holder be
-	// deleted before it is back, nobody could see it again. Before it nothing counts of what
-	// the holder holds.
-	first := len(newlyCarriedOut(before.History, after.History)) > 0 || mirror.Create && (rec == nil || rec.Status.Phase == "")
-	// So is the end of a block, and before the holder ceases to show it: whoever is denied
-	// something after that must not count as answered, and who was woken is not to be again.
-	ends := before.Blocked != nil && after.Blocked == nil
-	if !first && !ends && sameCanonical(before, after) {
+	first := mirror.Create && (rec == nil || rec.Status.Phase == "")
+	if !first && mayWait(before, after) {
 		r.Records.MirrorSoon(record.TargetOf(v.obj), mirror, changed && rec != nil)
 	} else {
 		mirror.Advance = func(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) bool {
@@ -355,6 +349,16 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 		return nil
 	}
 	return r.show(ctx, v, after.Blocked, next)
+}
+
+// mayWait reports whether what a look has found may be written with what comes next. The first look is written at
+// once: should the operator end, and the holder be deleted before it is back, nobody could see it again. Before it
+// nothing counts of what the holder holds. So is what was carried out while nobody was asked, of which an Event tells;
+// and the end of a block, before the holder ceases to show it: whoever is denied something after that must not count
+// as answered, and who was woken is not to be again.
+func mayWait(before, after *v1alpha1.AllowanceRecordStatus) bool {
+	ends := before.Blocked != nil && after.Blocked == nil
+	return !ends && len(newlyCarriedOut(before.History, after.History)) == 0 && sameCanonical(before, after)
 }
 
 // policiesOf names the policies of a list with their generations.

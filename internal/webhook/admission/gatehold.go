@@ -103,7 +103,7 @@ func (v *Validator) hold(ctx context.Context, r *request, f *facts, verdict deci
 	next := gate.Hold{
 		User: r.requester.Username, Initiator: initiator, Trace: trace,
 		Allowed: f.deletesOutside(verdict),
-		Paused:  held == nil && r.old.GetAnnotations()[pause] == "true" || held != nil && held.Paused,
+		Paused:  held == nil && r.old.GetAnnotations()[pause] == isTrue || held != nil && held.Paused,
 	}
 	if held != nil && equality.Semantic.DeepEqual(*held, next) {
 		return nil
@@ -111,7 +111,7 @@ func (v *Validator) hold(ctx context.Context, r *request, f *facts, verdict deci
 	state := f.gate.state
 	state.Held = &next
 	annotations := state.Annotations()
-	annotations[pause] = "true"
+	annotations[pause] = isTrue
 	if err := v.Holds.Hold(ctx, r.old, annotations); err != nil {
 		return fmt.Errorf("holding the deletion of %s back, so that what it stands for is not lost: %w",
 			objectText(r.gvk.Kind, r.objectName()), err)

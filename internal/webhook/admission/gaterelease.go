@@ -30,13 +30,15 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
+// isTrue is the value of annotations that ask for something.
+const isTrue = "true"
+
 // gatedAsChild returns the parent because of which policies gate the object, nil where they gate it
 // on its own, or do not: chain is that of the parent. Of a request that takes the parent away it is that one.
 func (f *facts) gatedAsChild(r *request, chain []policy.Holder) *gate.Parent {
 	if f.ParentState != decision.ParentFound || len(chain) == 0 {
 		return nil
 	}
-
 	parent := gate.ParentOf(types.UID(f.Parent.UID), chain)
 	if !slices.ContainsFunc(f.gate.standing.Denying, func(p *policy.Policy) bool { return parent.Gates(p, r.gvk.GroupKind()) }) {
 		return nil
@@ -62,7 +64,7 @@ func (f *facts) mayRelease(r *request) bool {
 
 // asksToRelease reports whether the request sets the annotation for that.
 func (r *request) asksToRelease() bool {
-	return r.new != nil && annotation(r.new, v1alpha1.AnnotationReleaseGate) == "true" && r.stored(v1alpha1.AnnotationReleaseGate) != "true"
+	return r.new != nil && annotation(r.new, v1alpha1.AnnotationReleaseGate) == isTrue && r.stored(v1alpha1.AnnotationReleaseGate) != isTrue
 }
 
 // releases reports whether the request frees the object of the gate that it has kept. Where another webhook has

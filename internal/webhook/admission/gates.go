@@ -230,7 +230,7 @@ func (o *outcome) gatePatches(r *request, want map[string]string) []jsonpatch.Op
 	}
 	maps.Copy(want, state.Annotations())
 	if state.Held != nil {
-		want[o.gate.PauseAnnotation()] = "true"
+		want[o.gate.PauseAnnotation()] = isTrue
 	}
 	if !o.mayOrphan(r) {
 		r.restore(want, v1alpha1.AnnotationOrphan)

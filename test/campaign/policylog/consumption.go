@@ -46,7 +46,11 @@ func (p *Policy) Consumed(o *audit.Object, generation int64) (used, known bool) 
 	}
 	out, _, err := program.Eval(map[string]any{"object": object, "allowance": map[string]any{"generation": generation}})
 	// What cannot be evaluated does not hold: so is what is compared with a field that is absent.
-	return err == nil && out.Value() == true, true
+	if err != nil {
+		return false, true
+	}
+	holds, isBool := out.Value().(bool)
+	return isBool && holds, true
 }
 
 // programs are the expressions that have been read, nil where that is not possible.
