@@ -31,8 +31,8 @@ import (
 
 // annotations are those that Kausality reads and writes, and one that it does not know.
 var annotations = []string{
-	v1alpha1.AnnotationAllowances, v1alpha1.AnnotationApprove, v1alpha1.AnnotationApproved, v1alpha1.AnnotationBreakGlass, v1alpha1.AnnotationOrphan,
-	v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationGateUnseen, v1alpha1.AnnotationGateProvider,
+	v1alpha1.AnnotationAllowances, v1alpha1.AnnotationApprove, v1alpha1.AnnotationApproved, v1alpha1.AnnotationBreakGlass, v1alpha1.AnnotationOrphan, v1alpha1.AnnotationReleaseGate,
+	v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationGateUnseen, v1alpha1.AnnotationGateProvider, v1alpha1.AnnotationGateParent,
 	v1alpha1.AnnotationGateRequested, v1alpha1.AnnotationGateHeld, v1alpha1.ConditionBlocked, v1alpha1.ConditionAffected,
 	v1alpha1.ReplicaSetAnnotationPrefix + "allowances", v1alpha1.ReplicaSetAnnotationPrefix + "approve",
 	v1alpha1.AnnotationDerivedFrom, v1alpha1.AnnotationGeneratedFrom, v1alpha1.AnnotationManaged, v1alpha1.AnnotationInitiators, v1alpha1.AnnotationValidationActions,
