@@ -42,6 +42,8 @@ type claim struct {
 	// removed is true of an item that only the approved content has: its index is that
 	// which it has there.
 	removed bool
+	// inserted is true of what was not there before the request: nothing is missing by it.
+	inserted bool
 }
 
 // claimsOf reads authors.
@@ -147,11 +149,16 @@ type authors struct {
 	// all has every claim, those of a request that is under way first; inside and removed have
 	// only these, apart, as the index of an item that was taken out says nothing of other items.
 	all, inside, removed *authorNode
+	// earlier has only the claims of before.
+	earlier *authorNode
 }
 
 func newAuthors(latest, before []claim) *authors {
-	a := &authors{claims: slices.Concat(latest, before), inside: newAuthorNode(), removed: newAuthorNode()}
+	a := &authors{claims: slices.Concat(latest, before), inside: newAuthorNode(), removed: newAuthorNode(), earlier: newAuthorNode()}
 	a.all = authorsAt(a.claims)
+	for number := range before {
+		a.earlier.add(len(latest)+number, before[number].path)
+	}
 	for number := range latest {
 		if latest[number].removed {
 			a.removed.add(number, latest[number].path)
@@ -176,6 +183,12 @@ func (a *authors) of(c change.Change) (Author, bool) {
 	}
 	if number < 0 {
 		return Author{}, false
+	}
+	// Who puts back a part of what somebody else has taken out is not who took out the rest.
+	if c.Verb == change.Delete && a.claims[number].inserted {
+		if other := a.earlier.find(c.Path); other >= 0 {
+			number = other
+		}
 	}
 	return a.claims[number].Author, true
 }

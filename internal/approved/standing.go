@@ -292,7 +292,7 @@ func (st *Standing) claimsBy(r *Request, next *Standing) []claim {
 	var claims []claim
 	for _, c := range r.Uncaused {
 		if c.Verb != change.Delete || !c.Path.IsItem() {
-			claims = append(claims, claim{Author: author, path: c.Path})
+			claims = append(claims, claim{Author: author, path: c.Path, inserted: c.Verb == change.Insert})
 			continue
 		}
 		if at, ok := change.Follow(c.Path, st.Object.Fields, next.content, r.New.Schema); ok {

@@ -939,3 +939,25 @@ func TestNastyObjects(t *testing.T) {
 		}
 	}
 }
+
+// TestPartPutBack has somebody put something else into a map that a stranger has taken out: what is missing
+// of it is still the stranger's doing.
+func TestPartPutBack(t *testing.T) {
+	of := func(context any) map[string]any {
+		spec := map[string]any{"image": "web:1"}
+		if context != nil {
+			spec["context"] = context
+		}
+		return map[string]any{"spec": spec}
+	}
+	h := newHolder(t, of(map[string]any{"user": int64(300)}))
+	h.write("mallory", of(nil), never, nil)
+	h.write("bob", of(map[string]any{"group": int64(1)}), never, nil)
+	got := map[string]string{}
+	for _, d := range h.now().Withheld() {
+		got[d.Path.String()] = d.Author.User
+	}
+	if diff := cmp.Diff(map[string]string{"spec.context.user": "mallory", "spec.context.group": "bob"}, got); diff != "" {
+		t.Errorf("authors (-want +got):\n%s", diff)
+	}
+}
