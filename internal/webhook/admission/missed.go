@@ -73,7 +73,7 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	if knows.Approved == nil {
 		return nil
 	}
-	fields := record.Unexplained(knows, record.ContentOf(r.old, f.policiesBefore, g.DigestKey), f.OwnPolicies, effective)
+	fields := record.Unexplained(knows, record.ContentOf(r.old, f.policiesBefore, g.DigestKey), f.policiesBefore, effective)
 	if len(fields) == 0 {
 		g.Baseline.NoteExplained(r.old.GetUID())
 		return nil
@@ -81,7 +81,9 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	// Objects of requests are read without their managed fields, which tell when.
 	doubtLedger.read()
 	live, err := g.Objects.Live(ctx, r.gvk, types.NamespacedName{Namespace: r.namespace, Name: r.objectName()})
-	if err != nil || record.LastChange(live).After(since) {
+	// What managed fields say is in whole seconds. *Observed* where the second of the first request counted
+	// as before it: what had been approved in that second was withheld, as changed by nobody.
+	if err != nil || !record.LastChange(live).Before(since.Truncate(time.Second)) {
 		return nil
 	}
 	var proven []change.Pattern

@@ -32,8 +32,8 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// started is when this operator had its first request.
-var started = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+// started is when this operator had its first request, in the middle of a second.
+var started = time.Date(2026, 1, 1, 12, 0, 0, int(500*time.Millisecond), time.UTC)
 
 // lastLook is what an operator saw before this one.
 type lastLook struct {
@@ -91,6 +91,8 @@ func TestMissed(t *testing.T) {
 	scaled.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "hpa", Operation: "Update", Subresource: "scale", Time: &earlier}})
 	since := before(4)
 	since.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Update", Time: &later}})
+	meanwhile, second := before(4), metav1.NewTime(started.Truncate(time.Second))
+	meanwhile.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Update", Time: &second}})
 	tests := map[string]struct {
 		before *unstructured.Unstructured
 		record *v1alpha1.AllowanceRecordStatus
@@ -118,6 +120,7 @@ func TestMissed(t *testing.T) {
 			before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3), Adopting: true}, look: lastLook{young: true},
 		},
 		"by an autoscaler":   {before: scaled, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
+		"in the same second": {before: meanwhile, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
 		"since then":         {before: since, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
 		"with nothing known": {before: before(4), look: lastLook{young: true}},
 		"in what is as it was": {
