@@ -332,7 +332,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		reader.reads(ctx, ns, SatisfyAll(
 			HavePrefix("UpgradeAllowance/"+agreed.Name+" of "+user+", by greta\n"),
 			MatchRegexp(`Blocked +\S+ ago +`+ns+` +Thing/app-0 +image `+v2+` +update of`),
-			MatchRegexp(`Blocked +\S+ ago +`+ns+` +Thing/app-2 +image `+v1+` +create of`),
+			MatchRegexp(`Waits +\S+ ago +`+ns+` +Thing/app-2 +image `+v1+` +spec.config by mallory`),
 			ContainSubstring("kubectl kausality upgrade suggest "+ns+"/controller\n"),
 		), "upgrade", agreed.Name)
 
