@@ -117,6 +117,31 @@ var mutants = []mutant{
 	without("evictions are not judged", `{name: "eviction", operation: create, podsOnly: true},`, ``,
 		"evicting a Pod that no policy lets anybody delete"),
 	{
+		name:  "who puts a part back has taken out the rest",
+		edits: []edit{{"internal/approved/authors.go", "	if c.Verb == change.Delete && a.claims[number].inserted {", "	if false && c.Verb == change.Delete && a.claims[number].inserted {"}},
+		unit:  []string{"-run=TestPartPutBack", "./internal/approved"},
+	},
+	{
+		name:  "what was changed in the second of the first request was changed before it",
+		edits: []edit{{"internal/webhook/admission/missed.go", "Before(since.Truncate(time.Second))", "Before(since)"}},
+		unit:  []string{"-run=TestMissed", admissionTests},
+	},
+	{
+		name:  "a condition that looks at nothing may come true",
+		edits: []edit{{"internal/policy/misjudged.go", "always, same := constant(changeScope, source); same && !always", "always, same := constant(changeScope, source); false && same && !always"}},
+		unit:  []string{"-run=TestMisjudgedConditions", "./internal/policy"},
+	},
+	{
+		name:  "any name is somebody's",
+		edits: []edit{{"internal/policy/unmatched.go", "if why := nobody(s); why != \"\" {", "if why := nobody(s); false && why != \"\" {"}},
+		unit:  []string{"-run=TestUnmatched", "./internal/policy"},
+	},
+	{
+		name:  "policies are for kinds that nobody is asked about",
+		edits: []edit{{"internal/policy/compile.go", "	if ExemptKind(out.GroupKind()) {", "	if false && ExemptKind(out.GroupKind()) {"}},
+		unit:  []string{"-run=TestCompile", "./internal/policy"},
+	},
+	{
 		name:  "kro: who sets what happens to what is not allowed takes the policy over",
 		edits: []edit{{"internal/controller/kro/keeping.go", `{"subjects", "validationActions"}`, `{"subjects"}`}},
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "keeps what somebody sets to happen"},
