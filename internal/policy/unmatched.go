@@ -113,7 +113,10 @@ func (u *unmatched) entry(e *v1alpha1.PolicyEntry, path *field.Path) {
 		return
 	}
 	if Exempt(resourceOf(e.Target).GroupResource()) {
-		u.add(path.Child("target"), fmt.Sprintf("Kausality is never asked about %s, and bounds none", resourceOf(e.Target).GroupResource()))
+		if !slices.Contains(u.apart, child) {
+			u.apart = append(u.apart, child)
+			u.add(path.Child("target"), fmt.Sprintf("Kausality is never asked about %s, and bounds none", resourceOf(e.Target).GroupResource()))
+		}
 		return
 	}
 	u.scopes(child, path.Child("target"))

@@ -17,8 +17,10 @@ limitations under the License.
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,11 +30,14 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/utils/ptr"
 
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/test/controlplane"
@@ -45,6 +50,29 @@ type service struct {
 	names []string
 	url   string
 	turn  atomic.Int64
+	// verdicts counts what the validating hooks were asked, by who asks and for what.
+	verdicts sync.Map
+}
+
+// verdictsOf returns how often the validating hook was asked about what somebody does to an object, dry runs
+// apart: the API server asks again where somebody else was faster to write the object.
+func (s *service) verdictsOf(user, name string) int64 {
+	count, _ := s.verdicts.LoadOrStore(user+" "+name, new(atomic.Int64))
+	return count.(*atomic.Int64).Load() //nolint:forcetypeassert // Nothing else is stored.
+}
+
+// countVerdict counts a request of the API server.
+func (s *service) countVerdict(r *http.Request) io.ReadCloser {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return io.NopCloser(bytes.NewReader(raw))
+	}
+	var review admissionv1.AdmissionReview
+	if json.Unmarshal(raw, &review) == nil && review.Request != nil && !ptr.Deref(review.Request.DryRun, false) {
+		count, _ := s.verdicts.LoadOrStore(review.Request.UserInfo.Username+" "+review.Request.Name, new(atomic.Int64))
+		count.(*atomic.Int64).Add(1) //nolint:forcetypeassert // Nothing else is stored.
+	}
+	return io.NopCloser(bytes.NewReader(raw))
 }
 
 // front is how a service leads to replicas.
@@ -150,6 +178,7 @@ func (s *service) byHook(_ context.Context, listener net.Listener) {
 				turn = int(s.turn.Add(1))
 			} else {
 				turn++
+				r.Out.Body = s.countVerdict(r.In)
 			}
 			r.SetURL(&url.URL{Scheme: "https", Host: addresses[turn%len(addresses)]})
 		},

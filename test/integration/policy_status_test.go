@@ -142,11 +142,11 @@ var _ = Describe("What of a policy never matches", func() {
 		thing := schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}
 		p := newPolicy("spec-things", namespace, thing, "platform-team")
 		for _, trigger := range []string{"spec.size", "spec.color", "metadata.labels[tier]"} {
-			p = withRule(p, trigger, "", "nodes")
+			p = withRule(p, trigger, "", "persistentvolumes")
 		}
 		apply(ctx, p)
 		Eventually(statusOf(ctx, p.Name)).Should(haveCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted,
-			"never matches anything: spec.rules[0].policies[0].target: Node objects are in no namespace, so that a Thing, which is in one, "+
+			"never matches anything: spec.rules[0].policies[0].target: PersistentVolume objects are in no namespace, so that a Thing, which is in one, "+
 				"cannot own them; spec.rules[1].trigger: in kind Thing, there is no field spec.color."))
 
 		By("declaring the field")
