@@ -51,14 +51,16 @@ type service struct {
 	url   string
 	turn  atomic.Int64
 	// verdicts counts what the validating hooks were asked, by who asks and for what.
-	verdicts sync.Map
+	verdicts map[string]int64
+	counting sync.Mutex
 }
 
 // verdictsOf returns how often the validating hook was asked about what somebody does to an object, dry runs
 // apart: the API server asks again where somebody else was faster to write the object.
 func (s *service) verdictsOf(user, name string) int64 {
-	count, _ := s.verdicts.LoadOrStore(user+" "+name, new(atomic.Int64))
-	return count.(*atomic.Int64).Load() //nolint:forcetypeassert // Nothing else is stored.
+	s.counting.Lock()
+	defer s.counting.Unlock()
+	return s.verdicts[user+" "+name]
 }
 
 // countVerdict counts a request of the API server.
@@ -69,8 +71,12 @@ func (s *service) countVerdict(r *http.Request) io.ReadCloser {
 	}
 	var review admissionv1.AdmissionReview
 	if json.Unmarshal(raw, &review) == nil && review.Request != nil && !ptr.Deref(review.Request.DryRun, false) {
-		count, _ := s.verdicts.LoadOrStore(review.Request.UserInfo.Username+" "+review.Request.Name, new(atomic.Int64))
-		count.(*atomic.Int64).Add(1) //nolint:forcetypeassert // Nothing else is stored.
+		s.counting.Lock()
+		defer s.counting.Unlock()
+		if s.verdicts == nil {
+			s.verdicts = map[string]int64{}
+		}
+		s.verdicts[review.Request.UserInfo.Username+" "+review.Request.Name]++
 	}
 	return io.NopCloser(bytes.NewReader(raw))
 }
