@@ -52,10 +52,8 @@ var exemptGroups = []string{
 	v1alpha1.GroupVersion.Group,
 }
 
-// Generating is the resource of GeneratingPolicies, and kindGenerating their kind.
+// Generating is the resource of GeneratingPolicies.
 var Generating = schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "generatingpolicies"}
-
-const kindGenerating = "GeneratingPolicy"
 
 // Exempt reports whether requests for a resource are never asked about, whatever policies say.
 func Exempt(gr schema.GroupResource) bool {
@@ -63,23 +61,23 @@ func Exempt(gr schema.GroupResource) bool {
 	return alone || slices.Contains(exemptGroups, gr.Group) && gr != Generating
 }
 
-// ExemptKind is Exempt, by the kind of a resource.
+// ExemptKind is like Exempt, for the kind of a resource.
 func ExemptKind(kind schema.GroupKind) bool {
 	for gr, name := range exempt {
 		if gr.Group == kind.Group && name == kind.Kind {
 			return true
 		}
 	}
-	return slices.Contains(exemptGroups, kind.Group) && (kind.Group != Generating.Group || kind.Kind != kindGenerating)
+	return slices.Contains(exemptGroups, kind.Group) && (kind.Group != Generating.Group || kind.Kind != v1alpha1.KindGeneratingPolicy)
 }
 
-// ExemptResources returns the single resources that are exempt, and ExemptGroups the groups of which
-// all are, but for Generating. Both are sorted.
+// ExemptResources returns the resources that are exempt one by one, sorted.
 func ExemptResources() []schema.GroupResource {
 	return slices.SortedFunc(maps.Keys(exempt), func(a, b schema.GroupResource) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource))
 	})
 }
 
-// ExemptGroups returns the groups that are exempt. The slice must not be changed.
+// ExemptGroups returns the groups all of whose resources are exempt, but for Generating. It is sorted, and must not be
+// changed.
 func ExemptGroups() []string { return exemptGroups }

@@ -99,7 +99,7 @@ func (m *misjudged) look(kind schema.GroupVersionKind, in scope, source string, 
 	}
 }
 
-// conditions looks at those of a rule or an entry, and says what is otherwise where one never holds.
+// conditions looks at the conditions of a rule or an entry. otherwise says what it means that one never holds.
 func (m *misjudged) conditions(kind schema.GroupVersionKind, sources []string, at *field.Path, otherwise string) {
 	for i, source := range sources {
 		at := at.Child("conditions").Index(i)
@@ -193,8 +193,8 @@ func parsed(in scope, source string) *cel.Ast {
 	return tree
 }
 
-// constant returns the value of an expression that looks at no variable, and so has the same for
-// whatever it is evaluated for; same is false for all others, and for those that have none.
+// constant returns the value of an expression that reads no variable. same is false for an expression that
+// reads one, and for one that cannot be evaluated.
 func constant(in scope, source string) (value, same bool) {
 	tree := parsed(in, source)
 	if tree == nil {

@@ -27,9 +27,9 @@ import (
 	"kausality.io/operator/internal/knowledge"
 )
 
-// Unexercised says of each kind of children that the policy bounds, and that a controller of Kubernetes makes, that it may
-// not use what is allowed: subjects are named who may, and it is none of them. others are the policies beside this one;
-// that controller may be a subject of any that is for the parents or the children.
+// Unexercised names the controllers of Kubernetes that make children which the policy bounds, and that may not use its
+// allowances, as subjects are named and they are none of them. others are the policies beside this one: a controller may
+// be a subject of any of these that is for the parents or the children.
 func (p *Policy) Unexercised(others []*Policy) []string {
 	account, known := knowledge.ControllerOf(p.For.GroupKind())
 	if !known {

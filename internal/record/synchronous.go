@@ -42,7 +42,7 @@ func (s *Store) AddPending(ctx context.Context, ref v1alpha1.TargetReference, p 
 	return s.addPending(ctx, ref, "", p)
 }
 
-// addPending returns AddPending; a record that it makes is labeled with the uid of its target's parent.
+// addPending is AddPending for a target whose parent is known: a record that it makes is labeled with the parent's uid.
 func (s *Store) addPending(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, p v1alpha1.PendingGrant) error {
 	p.Time = metav1.NewTime(s.clock.Now())
 	p.Seen = false

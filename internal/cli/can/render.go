@@ -36,9 +36,7 @@ const mostChildren = 5
 // render turns a report into text.
 func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
-	if r.SwitchedOff != nil {
-		out.WriteString(t.Wrap("", t.Paint(text.Bad, r.SwitchedOff.Text(now))) + "\n")
-	}
+	out.WriteString(r.SwitchedOff.Banner(t, now))
 	out.WriteString(t.Wrap("", r.sentence(t)))
 	if r.Message != "" {
 		out.WriteString("\n" + t.Wrap("  ", r.Message))

@@ -25,6 +25,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -42,6 +43,14 @@ func (o *Off) Text(now time.Time) string {
 	return fmt.Sprintf("Everything is switched off, as the operator has found since %s (%s): the API server asks about nothing, so that nothing is "+
 		"granted, withheld or denied. To switch it on, apply the installation again, its ValidatingWebhookConfiguration first of all: "+
 		"\"Switch everything off\" in docs/troubleshooting.md says more.", o.Since.UTC().Format(time.RFC3339), phrase.Ago(o.Since.Time, now))
+}
+
+// Banner returns Text as the first lines of what a command prints; empty for nil.
+func (o *Off) Banner(t text.Terminal, now time.Time) string {
+	if o == nil {
+		return ""
+	}
+	return t.Wrap("", t.Paint(text.Bad, o.Text(now))) + "\n"
 }
 
 // Off returns whether everything is switched off, as the policies tell; nil where it is not, or they do not tell.

@@ -30,8 +30,8 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// The status of a Service never tells whether it is still new. People who may use no allowances are refused then what
-// no policy restricts, as admission does.
+// The status of a Service never tells whether it is still new. So admission refuses people who may use no allowances
+// what no policy restricts, and explain says the same.
 func TestUnrestrictedBlindly(t *testing.T) {
 	p := &v1alpha1.AllowancePolicy{}
 	if err := yaml.UnmarshalStrict([]byte(`

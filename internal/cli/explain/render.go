@@ -42,9 +42,7 @@ type page struct {
 // render turns a report into text.
 func render(r *Report, t text.Terminal, now time.Time) string {
 	p := &page{terminal: t, now: now}
-	if r.SwitchedOff != nil {
-		p.put(t.Wrap("", t.Paint(text.Bad, r.SwitchedOff.Text(now))) + "\n")
-	}
+	p.put(r.SwitchedOff.Banner(t, now))
 	p.heading(r)
 	if r.PoliciesUntold {
 		p.untold(r)

@@ -29,7 +29,7 @@ var clusterScoped = func() []schema.GroupKind {
 	byGroup := map[string][]string{
 		"":                          {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
 		apiextensionsv1.GroupName:   {"CustomResourceDefinition"},
-		v1alpha1.GroupVersion.Group: {"AllowancePolicy", v1alpha1.KindUpgradeAllowance, "GeneratingPolicy"},
+		v1alpha1.GroupVersion.Group: {"AllowancePolicy", v1alpha1.KindUpgradeAllowance, v1alpha1.KindGeneratingPolicy},
 		"admissionregistration.k8s.io": {
 			"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
 			"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",

@@ -70,10 +70,7 @@ func latest(namespace string, records []v1alpha1.AllowanceRecord, most output.Li
 
 // renderLately turns it into a table.
 func renderLately(r *Lately, t text.Terminal, now time.Time) string {
-	first := ""
-	if r.SwitchedOff != nil {
-		first = t.Wrap("", t.Paint(text.Bad, r.SwitchedOff.Text(now))) + "\n"
-	}
+	first := r.SwitchedOff.Banner(t, now)
 	if len(r.Causes)+r.More == 0 {
 		return first + t.Wrap("", "The AllowanceRecords of namespace "+r.Namespace+" tell of no change.")
 	}

@@ -37,9 +37,7 @@ const mostEnds = 5
 // render turns a report into text.
 func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
-	if r.SwitchedOff != nil {
-		out.WriteString(t.Wrap("", t.Paint(text.Bad, r.SwitchedOff.Text(now))) + "\n")
-	}
+	out.WriteString(r.SwitchedOff.Banner(t, now))
 	out.WriteString(heading(r, t) + "\n")
 	if d := r.Deletion; d != nil {
 		out.WriteString(t.Paint(text.Bad, "Deleted "+phrase.Ago(d.Time.Time, now)) + " by " + d.User + way(d) + "\n")

@@ -61,10 +61,7 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	for _, note := range r.Notes {
 		out.WriteString(t.Wrap("", note) + "\n")
 	}
-	first := ""
-	if r.SwitchedOff != nil {
-		first = t.Wrap("", t.Paint(text.Bad, r.SwitchedOff.Text(now))) + "\n"
-	}
+	first := r.SwitchedOff.Banner(t, now)
 	if out.Len() == 0 {
 		return first + t.Wrap("", fmt.Sprintf("Nothing was refused and nothing is withheld, as the AllowanceRecords tell of %s. "+
 			"They are written up to two seconds after a refusal: if you have just seen one, ask again.", r.Subject))

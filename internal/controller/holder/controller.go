@@ -249,9 +249,8 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 	if rec != nil {
 		status = rec.Status.DeepCopy()
 	}
-	before := status.DeepCopy()
 	if v.advance(ctx, status).rewrite && r.mayWrite(obj, next) {
-		if rec != nil && len(newlyCarriedOut(before.History, status.History)) > 0 {
+		if rec != nil && len(newlyCarriedOut(rec.Status.History, status.History)) > 0 {
 			// The rewrite takes the mark away, and with it whose change it was.
 			if err := r.mirror(ctx, v, rec, next); err != nil {
 				return err
@@ -321,6 +320,9 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 	}
 	p, changed := v.mirror(ctx, after)
 	mirror := record.Mirror{Create: v.deservesRecord(), Parent: parent, Advance: v.mirrorOnly}
+	// The first look is written at once: should the operator end, and the holder be
+	// deleted before it is back, nobody could see it again. Before it nothing counts of what
+	// the holder holds.
 	first := mirror.Create && (rec == nil || rec.Status.Phase == "")
 	if !first && mayWait(before, after) {
 		r.Records.MirrorSoon(record.TargetOf(v.obj), mirror, changed && rec != nil)
@@ -351,11 +353,10 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 	return r.show(ctx, v, after.Blocked, next)
 }
 
-// mayWait reports whether what a look has found may be written with what comes next. The first look is written at
-// once: should the operator end, and the holder be deleted before it is back, nobody could see it again. Before it
-// nothing counts of what the holder holds. So is what was carried out while nobody was asked, of which an Event tells;
-// and the end of a block, before the holder ceases to show it: whoever is denied something after that must not count
-// as answered, and who was woken is not to be again.
+// mayWait reports whether what a look has found may be written together with what comes next. It may not where a
+// withheld change was carried out, of which an Event tells, nor where a block ends: the record says so before the
+// holder ceases to show it, so that whoever is denied something after that does not count as answered, and nobody is
+// woken twice.
 func mayWait(before, after *v1alpha1.AllowanceRecordStatus) bool {
 	ends := before.Blocked != nil && after.Blocked == nil
 	return !ends && len(newlyCarriedOut(before.History, after.History)) == 0 && sameCanonical(before, after)

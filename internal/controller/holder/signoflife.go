@@ -325,15 +325,18 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	}
 	// The last sign of life may be some seconds older than the last look: what is remembered
 	// has been seen.
-	if v.isUnjudged(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
-		// The record is written before the object is, and the cache may have that first.
+	unasked := func() bool {
+		return v.isUnjudged(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil
+	}
+	if unasked() {
+		// The record is written before the object, which the cache may have first all the same.
 		live, err := s.Records.Live(ctx, record.TargetOf(v.obj))
 		if err != nil {
 			return err
 		}
 		rec = live
 	}
-	if v.isUnjudged(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
+	if unasked() {
 		logf.FromContext(ctx).Info("Adopting an object that was created while nobody was asked",
 			"kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name)
 		// The Holder controller, who asks, labels the record with the parent.
@@ -352,8 +355,8 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 // update, with a scale or with a denial does not: a replica answers before it leads. One that has
 // allowances and no record that knows them has lost it.
 //
-// That somebody was asked is to be found with what was granted by the answer: the request may have ended in
-// between, and the object be stored without either.
+// Somebody was asked where the object or its record has what the creation was granted: a request may end between
+// the writes of its answer, and the API server store the object all the same.
 func (v view) isUnjudged(rec *v1alpha1.AllowanceRecord) bool {
 	switch {
 	case record.Folded(v.stored, rec, v.obj).Initializing():

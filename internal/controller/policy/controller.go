@@ -203,10 +203,10 @@ func (r *Reconciler) judgedFrom(obj *v1alpha1.AllowancePolicy) {
 
 // unread are the kinds that matter to a policy and whose objects are not all in the cache.
 type unread struct {
-	// awaited are those that it waits for: its own one, and others as long as they are being read and
-	// it has not come into effect.
+	// awaited are the kinds for which the policy waits: its own, and before it is in effect also those of others that
+	// are still being read.
 	awaited []schema.GroupKind
-	// failing are those that cannot be read. A policy does not wait for those of others: they may never be.
+	// failing are the kinds of other policies that cannot be read. They may never be, so nothing waits for them.
 	failing []schema.GroupKind
 }
 
@@ -218,7 +218,7 @@ type reading interface {
 	Fails(kind schema.GroupKind) bool
 }
 
-// unreadFor returns them.
+// unreadFor returns the kinds that matter to a policy and are not read yet.
 func unreadFor(known catalog.View, r reading) unread {
 	var out unread
 	own := known.Policy.For.GroupKind()

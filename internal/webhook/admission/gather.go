@@ -240,8 +240,8 @@ type facts struct {
 	gate *gated
 	// stored is the object's ledger as its annotation had it.
 	stored ledger.Ledger
-	// policiesBefore are those of OwnPolicies that are in effect for the object as it was: the others it
-	// comes under by this very request.
+	// policiesBefore are the policies in effect for the object before the request. OwnPolicies also has those under
+	// which the request brings it.
 	policiesBefore []*policy.Policy
 	// left are the policies that the object would leave by this request, and leaving those of them that
 	// it must not.

@@ -24,7 +24,7 @@ import (
 	"kausality.io/operator/test/campaign/policylog"
 )
 
-// Barred says that nobody is refused a change of what stands by itself, but where that cannot wait.
+// Barred is broken by a refusal of a change that could wait, or that was the requester's to make.
 const Barred Promise = "somebody refused what may wait, or is theirs"
 
 // checkPeople looks for people who were refused a change of an object that has no owner, of which policies say that it goes
