@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -85,7 +86,7 @@ func ask(ctx context.Context, group, kind string) *asked {
 		i := provision(ctx, group, kind, "")
 		return &asked{gatedInstance: i, object: i.database, spec: []string{"spec"}, size: "size", engine: "engine"}
 	}
-	return askManaged(ctx, group, managed(cluster.GroupVersion, strings.ReplaceAll(group, ".", "-")))
+	return askManaged(ctx, group, managed(cluster.GroupVersion, strings.ReplaceAll(group, ".", "-")+"-"+rand.String(5)))
 }
 
 // managed returns an instance that nobody composes, of a group with or without namespaces.
@@ -242,14 +243,23 @@ var _ = Describe("What strangers make of something in the cloud", Ordered, Conti
 		a.closed(ctx)
 		a.untouched(ctx)
 		shared.has(ctx, a.instance, medium)
+	},
+		Entry("of a claim", SpecTimeout(2*specTimeout), claimKind),
+		Entry("of a namespaced composite resource", SpecTimeout(2*specTimeout), databaseKind),
+		Entry("of a managed resource that nobody composes", SpecTimeout(2*specTimeout), managedKind),
+	)
 
-		By("approving one of two")
+	// It has databases of its own: each change of one that waits is some five writes for Crossplane's circuit
+	// breaker, which opens at fifty. In one spec with what is above, it did.
+	DescribeTable("goes into it as far as it is approved, once the rest is taken back", func(ctx SpecContext, kind string) {
+		a := ask(ctx, group, kind)
+		mallory := shared.stranger()
 		a.put(ctx, mallory, func(spec map[string]any) { spec[a.size], spec[a.engine] = "db.t3.approved", "evil" })
 		a.withholds(ctx, a.size, a.engine)
 		a.patch(ctx, a.by, approve(strings.Join(append(append([]string{}, a.spec...), a.size), ".")))
 		a.withholds(ctx, a.engine)
 		a.unmoved(ctx)
-		a.patch(ctx, mallory, a.change(map[string]any{a.engine: "mariadb"}))
+		a.patch(ctx, mallory, a.change(map[string]any{a.engine: "postgres"}))
 		shared.has(ctx, a.instance, "db.t3.approved")
 		a.closed(ctx)
 		a.untouched(ctx)
