@@ -55,6 +55,9 @@ func (v *Validator) remember(r *request, o *outcome) {
 	if r.old != nil && len(o.grant.Withheld) > 0 {
 		v.overtaken.note(r.old)
 	}
+	if r.old != nil && o.recordError == nil {
+		v.withdrawn.forget(r.old.GetUID(), o.Child.Standing)
+	}
 	if st := withheldOf(o.Child.Standing); st != nil && r.old != nil {
 		v.withdrawn.note(r.old.GetUID(), st)
 	}

@@ -82,6 +82,49 @@ func (w *withdrawn) note(uid types.UID, standings ...*approved.Standing) {
 	w.parents[uid] = held
 }
 
+// forget forgets of what was withheld of an object what a later version of it has that was stored, and does not withhold:
+// it was approved, or proved to be carried out. Where that goes in its turn, who has not heard of it yet makes
+// nothing of a stranger's.
+func (w *withdrawn) forget(uid types.UID, st *approved.Standing) {
+	if st == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held, ok := w.parents[uid]
+	if !ok {
+		return
+	}
+	var kept []*approved.Standing
+	for _, before := range held.standings {
+		if before = withoutApproved(before, st); len(before.Withheld()) > 0 {
+			kept = append(kept, before)
+		}
+	}
+	if held.standings = kept; len(kept) == 0 {
+		delete(w.parents, uid)
+		return
+	}
+	w.parents[uid] = held
+}
+
+// withoutApproved returns how an object compared without the differences that a later version still has and does not
+// withhold.
+func withoutApproved(before, now *approved.Standing) *approved.Standing {
+	if now.Object.Generation < before.Object.Generation {
+		return before
+	}
+	next := *before
+	next.Differences = slices.DeleteFunc(slices.Clone(before.Differences), func(d approved.Difference) bool {
+		was, _ := d.Path.Value(before.Object.Fields)
+		is, _ := d.Path.Value(now.Object.Fields)
+		// What waits for a policy to come back is not approved either.
+		open := slices.ContainsFunc(now.Differences, func(other approved.Difference) bool { return other.Path.Overlaps(d.Path) })
+		return !open && equality.Semantic.DeepEqual(was, is)
+	})
+	return &next
+}
+
 // withStanding returns standings with another one, where none is of its generation: the last of
 // them. Of an object that counts no generations they differ by what is withheld.
 func withStanding(standings []*approved.Standing, st *approved.Standing) []*approved.Standing {

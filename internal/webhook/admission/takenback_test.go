@@ -94,3 +94,68 @@ func TestTakenBack(t *testing.T) {
 		})
 	}
 }
+
+// TestApprovedBeforeItGoes shows that what was approved is nobody's to hold back any more, though who may takes it
+// out again before a controller has heard of that: of what was withheld before no more is remembered. What of it
+// was not approved, is.
+func TestApprovedBeforeItGoes(t *testing.T) {
+	const controller = "system:serviceaccount:kube-system:replicaset-controller"
+	set := func(image, priority string, generation int64) *unstructured.Unstructured {
+		rs := replicaSet(3)
+		unstructured.RemoveNestedField(rs.Object, "metadata", "ownerReferences")
+		rs.SetGeneration(generation)
+		rs.Object["spec"] = map[string]any{"replicas": int64(3), "template": map[string]any{"spec": map[string]any{
+			"priorityClassName": priority, "containers": []any{map[string]any{"name": "c", "image": image}},
+		}}}
+		return rs
+	}
+	for name, tt := range map[string]struct {
+		approve   string
+		image     string
+		priority  string
+		wantAllow bool
+	}{
+		"all of it":           {approve: "*", image: "evil", priority: "evil", wantAllow: true},
+		"this part of it":     {approve: "spec.template.spec.containers[0].image", image: "evil", priority: "good", wantAllow: true},
+		"another part of it":  {approve: "spec.template.spec.priorityClassName", image: "evil", priority: "good"},
+		"nothing":             {image: "evil", priority: "good"},
+		"what never was here": {approve: "*", image: "other", priority: "good", wantAllow: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{}, live: map[string]*unstructured.Unstructured{}}
+			mutator, validator := w.hooks(t, healingPolicy)
+			write := func(user string, groups []string, old, now *unstructured.Unstructured) *unstructured.Unstructured {
+				t.Helper()
+				resp := mutator.Handle(t.Context(), asking(t, user, groups, old, now))
+				now = counted(now)
+				now.SetAnnotations(patched(t, now, resp))
+				if resp := validator.Handle(t.Context(), asking(t, user, groups, old, now)); !resp.Allowed {
+					t.Fatalf("%s: %v", user, resp.Result)
+				}
+				return now
+			}
+			team := []string{"platform-team"}
+			evil := write("mallory", nil, set("good", "good", 2), set("evil", "evil", 2))
+			w.cached[key("ReplicaSet", "web-1")], w.live[key("ReplicaSet", "web-1")] = evil, evil
+			made := pod()
+			made.Object["spec"] = map[string]any{"priorityClassName": tt.priority, "containers": []any{map[string]any{"name": "c", "image": tt.image}}}
+			if resp := validator.Handle(t.Context(), asking(t, controller, nil, nil, made)); resp.Allowed && tt.image == "evil" {
+				t.Fatal("made of what is withheld")
+			}
+			if tt.approve != "" {
+				asked := evil.DeepCopy()
+				annotations := asked.GetAnnotations()
+				annotations["kausality.io/approve"] = tt.approve
+				asked.SetAnnotations(annotations)
+				evil = write("alice", team, evil, asked)
+			}
+			after := evil.DeepCopy()
+			after.Object["spec"] = set("good", "good", 0).Object["spec"]
+			now := write("alice", team, evil, after)
+			w.cached[key("ReplicaSet", "web-1")], w.live[key("ReplicaSet", "web-1")] = now, now
+			if resp := validator.Handle(t.Context(), asking(t, controller, nil, nil, made)); resp.Allowed != tt.wantAllow {
+				t.Errorf("made of what was there before: allowed %t, want %t: %v", resp.Allowed, tt.wantAllow, resp.Result)
+			}
+		})
+	}
+}
