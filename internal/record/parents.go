@@ -53,7 +53,10 @@ func Known(
 		out = &v1alpha1.ApprovedContent{} // Of parents the generation says nothing.
 	}
 	for _, ref := range lineage.Parents(kinds, obj) {
-		out.Parents = append(out.Parents, ref.ID())
+		// The API server lets an object name an owner twice, and takes no record that does.
+		if id := ref.ID(); !slices.Contains(out.Parents, id) {
+			out.Parents = append(out.Parents, id)
+		}
 	}
 	return out
 }

@@ -97,6 +97,23 @@ func losingRecords() []bypass {
 				g.Expect(mended.Status.ParentUID).To(HaveValue(Equal(s.d.UID)))
 			}).Should(Succeed())
 		}},
+		{"keeping a record from being written, by naming one owner twice", func(ctx context.Context, s *scene) {
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(s.ns, "twice").Replicas(1))
+			rs := shared.newestReplicaSet(ctx, d)
+			owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "twice"}}
+			Expect(s.rogue.Create(ctx, owner)).To(Succeed())
+			named := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","name":"twice","uid":%q`, owner.UID)
+			// The API server takes those for one that are the same in all.
+			both := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"ownerReferences":[%s},%s,"blockOwnerDeletion":true}]}}`, named, named))
+			Expect(s.rogue.Patch(ctx, d, both)).To(Succeed())
+			Expect(d.OwnerReferences).To(HaveLen(2))
+			refuse(s.rogue.try(ctx, rs, replicas(5)), "spec.replicas")
+			Eventually(ctx, func(g Gomega) {
+				rec := shared.record(ctx, g, d)
+				g.Expect(rec.Status.Denials).To(BeEquivalentTo(1))
+				g.Expect(rec.Status.Approved).To(HaveValue(HaveField("Parents", ConsistOf(string(owner.UID)))))
+			}).Should(Succeed())
+		}},
 	}
 }
 

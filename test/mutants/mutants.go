@@ -1783,6 +1783,23 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestResolverKnowsScales", "./internal/discovery"},
 	},
 	{
+		name:  "an owner that is named twice is remembered twice",
+		edits: []edit{{"internal/record/parents.go", "!slices.Contains(out.Parents, id)", "len(id) > 0"}},
+		ways:  []string{"keeping a record from being written, by naming one owner twice"},
+		unit:  []string{"-run=TestKnownNamesAnOwnerOnce", "./internal/record"},
+	},
+	{
+		name:  "what was approved counts as taken back when it goes",
+		edits: []edit{{"internal/webhook/admission/history.go", "v.withdrawn.forget(r.old.GetUID(), o.Child.Standing)", "_ = o.Child.Standing"}},
+		// It is a matter of milliseconds.
+		unit: []string{"-run=TestApprovedBeforeItGoes", "./internal/webhook/admission"},
+	},
+	{
+		name:  "what was withheld is forgotten when something else is approved",
+		edits: []edit{{"internal/webhook/admission/takenback.go", "return !open && equality", "return (open || !open) && equality"}},
+		unit:  []string{"-run=TestApprovedBeforeItGoes", "./internal/webhook/admission"},
+	},
+	{
 		name:  "what was taken back is carried out by who has not heard of it",
 		edits: []edit{{judge, "stale := len(in.takenBack()) > 0", "stale := len(in.takenBack()) > 1000"}},
 		ways:  []string{"changing the parent"},
