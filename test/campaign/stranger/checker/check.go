@@ -165,6 +165,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkRefusals()
 	c.checkPeople()
 	c.checkLoops()
+	c.checkInvalid()
 	c.checkAdoptions()
 	c.checkConsumption()
 	c.checkHasty()

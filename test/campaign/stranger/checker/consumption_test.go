@@ -24,6 +24,23 @@ import (
 	"kausality.io/operator/test/campaign/audit"
 )
 
+// A Deployment that is paused without replicas has made no ReplicaSet, whatever its counts say: its allowances wait for that.
+func TestPausedWithoutReplicas(t *testing.T) {
+	for paused, want := range map[bool][]Promise{true: nil, false: {Outlived}} {
+		s := begin(t)
+		s.start(-2 * time.Hour)
+		const text = `[{"kind":"ReplicaSet","mutation":"create","generation":1,"initiator":"alice","trace":[{"kind":"Deployment","name":"none","generation":1,"field":"(created)"}]}]`
+		s.write("alice", audit.VerbCreate, deployments, "none", map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{"kausality.io/allowances": text}},
+			"spec":     map[string]any{"replicas": 0, "paused": paused, "template": template("none:1")},
+		})
+		s.write(deploymentController, audit.VerbUpdate, "deployments/status", "none", map[string]any{"status": map[string]any{"observedGeneration": 1}})
+		s.later(time.Minute)
+		s.write("alice", audit.VerbCreate, configMaps, "last", map[string]any{})
+		s.finds(want)
+	}
+}
+
 // An allowance goes when its object has settled: by the policy as it is written, and by what its controller reports.
 func TestConsumption(t *testing.T) {
 	// allows has the ledger of a set allow something for a generation.

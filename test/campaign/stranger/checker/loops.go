@@ -17,11 +17,18 @@ limitations under the License.
 package checker
 
 import (
+	"net/http"
+
 	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/test/campaign/audit"
 )
 
 // Looping says that the operator does not write an object again and again.
 const Looping Promise = "an object that the operator writes again and again"
+
+// Invalid says that the API server takes what the operator writes: what it does not take is written never.
+const Invalid Promise = "a write of the operator's that is invalid"
 
 // At most the operator writes an object a few times for each request of anybody else about it, and some times in any case. What
 // is far beyond that is a loop. Records are written for what happens to others, and are not looked at.
@@ -48,6 +55,27 @@ func (c *checker) checkLoops() {
 		}
 		if most := anyway + perRequest*others[v.Namespace+"/"+v.Name]; own[l.UID] > most {
 			c.findf(Looping, l.Last().By.Received, l, nil, "the operator has written it %d times, and others have asked about it %d times", own[l.UID], others[v.Namespace+"/"+v.Name])
+		}
+	}
+}
+
+// checkInvalid looks for what the operator wrote and the API server found invalid, once for each object.
+func (c *checker) checkInvalid() {
+	times, last := map[*audit.Life]int{}, map[*audit.Life]*audit.Write{}
+	for _, w := range c.Log.Writes {
+		if w.User != c.Operator || w.Code != http.StatusUnprocessableEntity {
+			continue
+		}
+		for _, l := range c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name] {
+			if !l.First().By.Received.After(w.Received) && !l.GoneBefore(w.Received) {
+				times[l]++
+				last[l] = w
+			}
+		}
+	}
+	for _, l := range c.all {
+		if w := last[l]; w != nil {
+			c.findf(Invalid, w.Received, l, nil, "%d times, the last one: %s: %s", times[l], w, w.Message)
 		}
 	}
 }

@@ -17,11 +17,34 @@ limitations under the License.
 package checker
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
 	"kausality.io/operator/test/campaign/audit"
 )
+
+// What the operator writes and the API server does not take is found, once for each object; what somebody else
+// writes is not, nor what came too late.
+func TestInvalid(t *testing.T) {
+	for name, tc := range map[string]struct {
+		user string
+		code int
+		want []Promise
+	}{
+		"invalid":             {user: operatorUser, code: http.StatusUnprocessableEntity, want: []Promise{Invalid}},
+		"overtaken":           {user: operatorUser, code: http.StatusConflict},
+		"invalid, of another": {user: "mallory", code: http.StatusUnprocessableEntity},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			for range 3 {
+				s.event(tc.user, audit.VerbPatch, deployments, "", "web", tc.code, map[string]any{"metadata": map[string]any{}}, map[string]any{"kind": "Status"})
+			}
+			s.finds(tc.want)
+		})
+	}
+}
 
 // What the operator writes again and again, while nothing happens, is found.
 func TestLoops(t *testing.T) {

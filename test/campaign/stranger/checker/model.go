@@ -596,9 +596,11 @@ func settled(v *audit.Version) bool {
 	s, want := &v.Status, v.Replicas()
 	switch v.Kind {
 	case kinds[deployments]:
-		// By Recreate the new ReplicaSet is made once the old Pods have ended; without replicas no count tells that.
+		// By Recreate the new ReplicaSet is made once the old Pods have ended, and while it is paused none is. Without replicas no
+		// count tells either.
 		ending := want == 0 && v.At("spec", "strategy", "type") == "Recreate" && s.TerminatingReplicas > 0
-		return s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want && !ending
+		waiting := want == 0 && v.At("spec", "paused") == true
+		return s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want && !ending && !waiting
 	case kinds[replicaSets]:
 		return s.Replicas == want && s.AvailableReplicas == want
 	case kinds[statefulSets]:

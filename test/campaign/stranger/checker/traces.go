@@ -110,7 +110,7 @@ func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
 
 // disturbs reports whether the one whom an entry names has changed the field that is withheld, without the right
 // to all of it. It names nobody where that was done while no operator looked. What the API server drops of a
-// request is in no version.
+// request, as its feature is off, is in no version: webhooks see it and tell of the generation that it would have brought.
 func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
 	if !c.Whole {
 		return true
@@ -118,6 +118,9 @@ func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
 	later := func(t time.Time) bool { return t.After(l.First().By.Received) && t.Before(at.By.Answered) }
 	if e.Initiator == "" && c.Said != "" && !slices.ContainsFunc(c.started, later) {
 		return false
+	}
+	if e.Generation > at.Generation && slices.ContainsFunc(at.Writers(), func(w *audit.Write) bool { return w.User == e.Initiator }) {
+		return true
 	}
 	path := fieldPath(e.Mutation)
 	return slices.ContainsFunc(l.Versions, func(v *audit.Version) bool {

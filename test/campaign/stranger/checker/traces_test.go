@@ -50,6 +50,10 @@ func TestLedgers(t *testing.T) {
 			Trace: []hop{{Kind: "Deployment", Name: "web", Generation: 2, Field: field}},
 		}
 	}
+	later := func(e entry) entry {
+		e.Generation++
+		return e
+	}
 	approved := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": "spec.replicas@0123456789ab"}}}
 	scales := spec(map[string]any{"replicas": 3})
 	renamedContainer := spec(map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "other", "image": "web:1"}}}}})
@@ -73,6 +77,9 @@ func TestLedgers(t *testing.T) {
 		"withheld, of who may":                   {by: "alice", with: scales, note: withheld("alice", "spec.replicas"), want: []Promise{Forged}},
 		"withheld, another field, by its author": {by: "mallory", with: scales, note: withheld("mallory", "spec.minReadySeconds"), writes: "mallory", want: []Promise{Forged}},
 		"withheld, by its author":                {by: "mallory", with: scales, note: withheld("mallory", "spec.replicas"), writes: "mallory"},
+		"withheld, and dropped as it is stored":  {by: "mallory", with: scales, note: later(withheld("mallory", "spec.minReadySeconds")), writes: "mallory"},
+		"withheld, and kept though dropped":      {by: "mallory", with: scales, note: later(withheld("mallory", "spec.minReadySeconds")), want: []Promise{Forged}},
+		"withheld, dropped of somebody else":     {by: "mallory", with: scales, note: later(withheld("bob", "spec.minReadySeconds")), writes: "mallory", want: []Promise{Forged}},
 		"withheld, another field":                {by: "mallory", with: scales, note: withheld("mallory", "spec.template"), want: []Promise{Forged}},
 		"withheld, nobody named":                 {by: "mallory", with: scales, note: withheld("", "spec.replicas"), known: true, want: []Promise{Forged}},
 		"withheld, nobody was there":             {by: "mallory", with: scales, note: withheld("", "spec.replicas"), known: true, restarted: true},
