@@ -167,7 +167,7 @@ const leastJudged = 500
 // report prints what was found.
 func report(r *checker.Report) error {
 	sayf("changes of children: %s", tally(r.Children))
-	sayf("%d versions of children had a stranger's value, %d traces were read, %d messages, %d refusals were judged, %d children went in a collection", r.Contents, r.Entries, r.Messages, r.Denials, r.Vanished)
+	sayf("%d versions of children had a stranger's value, %d traces were read, %d messages, %d refusals were judged, %d more were of what the operator could not judge, %d children went in a collection", r.Contents, r.Entries, r.Messages, r.Denials, r.Unjudged, r.Vanished)
 	sayf("known and not stopped: %s", tally(r.Known))
 	if changes := total(r.Children); changes == 0 || r.Entries == 0 {
 		return fmt.Errorf("nothing was there to judge: %d changes of children, %d traces", changes, r.Entries)

@@ -107,6 +107,8 @@ type Report struct {
 	Contents, Entries int
 	// Denials counts the refusals of controllers that the model can judge.
 	Denials int
+	// Unjudged counts the refusals of what the operator could not judge: nothing goes on then.
+	Unjudged int
 	// Messages are those that were looked at for values.
 	Messages int
 	// Vanished are the children of which the log does not say who ended them: a collection

@@ -80,7 +80,7 @@ func (c *checker) spent(l *audit.Life, v *audit.Version) map[string]string {
 		if e.Relation != "" || e.Generation > v.Status.ObservedGeneration {
 			continue
 		}
-		meant := settled(v) && settledAt(v, v.Generation)
+		meant := settled(v) && settledAt(v, v.Generation) && c.isReported(v)
 		used, written := c.consumed(l, v, e.Generation)
 		key := fmt.Sprintf("%s of %s for generation %d by %s", e.Mutation, e.Kind, e.Generation, e.Initiator)
 		switch {
@@ -91,6 +91,17 @@ func (c *checker) spent(l *audit.Life, v *audit.Version) map[string]string {
 		}
 	}
 	return out
+}
+
+// isReported reports whether the controller wrote the status of a version, or it has always been as it is: what somebody else
+// says there may lack what the operator goes by.
+func (c *checker) isReported(v *audit.Version) bool {
+	for ; v.Before != nil; v = v.Before {
+		if v.By.User != c.Operator && string(v.RawStatus) != string(v.Before.RawStatus) {
+			return !v.By.Posing && c.isReport(v)
+		}
+	}
+	return true
 }
 
 // consumed reports whether the oldest policy in effect for an object that says when an allowance has been used up says that of one.

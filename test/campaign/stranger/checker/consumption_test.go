@@ -72,9 +72,13 @@ func TestConsumption(t *testing.T) {
 		tell func(*story)
 		want []Promise
 	}{
-		"it ends":                               {tell: func(s *story) { scaled(s, lenient, 2, done); ends(s) }},
-		"it does not":                           {tell: func(s *story) { scaled(s, lenient, 2, done) }, want: []Promise{Outlived}},
-		"the policy says nothing":               {tell: func(s *story) { scaled(s, "", 2, done) }, want: []Promise{Outlived}},
+		"it ends":                 {tell: func(s *story) { scaled(s, lenient, 2, done); ends(s) }},
+		"it does not":             {tell: func(s *story) { scaled(s, lenient, 2, done) }, want: []Promise{Outlived}},
+		"the policy says nothing": {tell: func(s *story) { scaled(s, "", 2, done) }, want: []Promise{Outlived}},
+		"somebody else says so, and no policy": {tell: func(s *story) {
+			scaled(s, "", 2, map[string]any{"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1})
+			s.write("mallory", audit.VerbUpdate, "statefulsets/status", "db", map[string]any{"status": map[string]any{"replicas": 0, "updatedReplicas": 0}})
+		}},
 		"the policy does not say what it means": {tell: func(s *story) { scaled(s, strict, 2, done) }, want: []Promise{Outlived}},
 		"it is done by the policy alone": {tell: func(s *story) {
 			scaled(s, sooner, 2, map[string]any{"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1})

@@ -34,6 +34,9 @@ const Barred Promise = "somebody refused what may wait, or is theirs"
 func (c *checker) checkPeople() {
 	for _, w := range c.Log.Writes {
 		kind := kinds[w.Resource]
+		if c.unjudged(w) {
+			continue
+		}
 		if c.keepsAlive(w) || !refusal.MatchString(w.Message) || controllers[kind] == "" || slices.Contains(c.trusted(), w.User) || len(w.Said.Owners) > 0 {
 			continue
 		}
@@ -44,6 +47,16 @@ func (c *checker) checkPeople() {
 			c.checkUnborn(w)
 		}
 	}
+}
+
+// unjudged reports whether somebody was refused as the operator could not find out what that depends on, or could not write
+// down what follows from it: policies have it that nothing goes on then. That is counted.
+func (c *checker) unjudged(w *audit.Write) bool {
+	if !refusal.MatchString(w.Message) || !slices.Contains(w.Reasons, couldNotTell) {
+		return false
+	}
+	c.report.Unjudged++
+	return true
 }
 
 // alone returns what a denied request was about, and the version that there was, where that has no owner.

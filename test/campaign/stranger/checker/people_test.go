@@ -49,6 +49,10 @@ func TestPeople(t *testing.T) {
 		}, want: []Promise{Barred}},
 		"an initiator, who scales":  {tell: func(s *story) { s.bar("alice", audit.VerbUpdate, "deployments/scale", "web", nil) }, want: []Promise{Barred}},
 		"an initiator, who deletes": {tell: func(s *story) { s.bar("alice", audit.VerbDelete, deployments, "web", nil) }, want: []Promise{Barred}},
+		"an initiator, as nobody can judge": {tell: func(s *story) {
+			s.reason = couldNotTell
+			s.bar("alice", audit.VerbDelete, deployments, "web", nil)
+		}},
 		"an initiator, by labels": {tell: func(s *story) {
 			s.bar("alice", audit.VerbPatch, deployments, "web", fields{"metadata": fields{"labels": fields{"a": "b"}}})
 		}},

@@ -50,7 +50,7 @@ func (c *checker) checkRefusals() {
 		return
 	}
 	for _, w := range c.Log.Writes {
-		if w.Posing || !slices.Contains(c.trusted(), w.User) || !refusal.MatchString(w.Message) {
+		if w.Posing || !slices.Contains(c.trusted(), w.User) || !refusal.MatchString(w.Message) || slices.Contains(w.Reasons, couldNotTell) {
 			continue
 		}
 		child := c.refused(w)
