@@ -210,7 +210,7 @@ func report(evidence checker.Evidence) (*findings, error) {
 		return nil, err
 	}
 	sayf("%d versions of ledgers, %d grants and %d records are looked at", r.Versions, r.Grants, r.Records)
-	sayf("changes of children: %v; %d with a stranger's value, %d traces; known: %v", children.Children, children.Contents, children.Entries, children.Known)
+	sayf("changes of children: %v; %d with a stranger's value, %d traces; known: %v; %d refusals of what the operator could not judge", children.Children, children.Contents, children.Entries, children.Known, children.Unjudged)
 	counts := map[string]int{}
 	for _, f := range r.Findings {
 		kind := string(f.Promise)

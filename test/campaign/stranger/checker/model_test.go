@@ -149,22 +149,29 @@ func TestApprovals(t *testing.T) {
 		s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
 		s.write(deploymentController, audit.VerbUpdate, replicaSets, "stray", spec(map[string]any{"replicas": 3}))
 	}
-	denied := func(s *story) {
+	// denied is an eviction that the operator denies, and forbidden one that the API server does.
+	forbidden := func(s *story) {
 		s.event("mallory", audit.VerbCreate, pods, audit.SubEviction, "web-1-a", 403, nil, map[string]any{"kind": "Status"})
+	}
+	denied := func(s *story) {
+		s.message = `admission webhook "verdict.kausality.io" denied the request: it is not allowed`
+		forbidden(s)
+		s.message = ""
 	}
 	tests := map[string]struct {
 		tell func(*story)
 		want []Promise
 	}{
-		"all":                        {tell: func(s *story) { both(s, "*"); rolls(s) }},
-		"each path":                  {tell: func(s *story) { both(s, "spec.replicas,spec.template"); rolls(s) }},
-		"what is above both":         {tell: func(s *story) { both(s, "spec"); rolls(s) }},
-		"one of two":                 {tell: func(s *story) { both(s, "spec.replicas@0123456789ab"); rolls(s) }, want: []Promise{Uncovered, Smuggled}},
-		"the other of two":           {tell: func(s *story) { both(s, "spec.template.spec.containers[0].image"); rolls(s) }, want: []Promise{Uncovered}},
-		"a stray, with all":          {tell: func(s *story) { adopts(s, "*") }},
-		"a stray, by its owners":     {tell: func(s *story) { adopts(s, "metadata.ownerReferences") }},
-		"something else of a stray":  {tell: func(s *story) { adopts(s, "spec.replicas") }, want: []Promise{Uncovered}},
-		"an eviction that is denied": {tell: func(s *story) { both(s, "spec.replicas"); denied(s) }, want: []Promise{Denied}},
+		"all":                                  {tell: func(s *story) { both(s, "*"); rolls(s) }},
+		"each path":                            {tell: func(s *story) { both(s, "spec.replicas,spec.template"); rolls(s) }},
+		"what is above both":                   {tell: func(s *story) { both(s, "spec"); rolls(s) }},
+		"one of two":                           {tell: func(s *story) { both(s, "spec.replicas@0123456789ab"); rolls(s) }, want: []Promise{Uncovered, Smuggled}},
+		"the other of two":                     {tell: func(s *story) { both(s, "spec.template.spec.containers[0].image"); rolls(s) }, want: []Promise{Uncovered}},
+		"a stray, with all":                    {tell: func(s *story) { adopts(s, "*") }},
+		"a stray, by its owners":               {tell: func(s *story) { adopts(s, "metadata.ownerReferences") }},
+		"something else of a stray":            {tell: func(s *story) { adopts(s, "spec.replicas") }, want: []Promise{Uncovered}},
+		"an eviction that is denied":           {tell: func(s *story) { both(s, "spec.replicas"); denied(s) }, want: []Promise{Denied}},
+		"an eviction without the right to any": {tell: func(s *story) { both(s, "spec.replicas"); forbidden(s) }},
 		"an eviction that is denied of what ends later": {tell: func(s *story) {
 			both(s, "spec.replicas")
 			denied(s)
