@@ -103,7 +103,14 @@ func (s *stage) breakAll(ctx context.Context, began time.Time, faults []plan.Fau
 			return err
 		}
 		since := time.Now()
-		if err := s.breakOne(ctx, f); err != nil {
+		err := s.breakOne(ctx, f)
+		if err != nil {
+			// An operator that has just lost its lease ends by itself: then there is none to break.
+			if revived, reviveErr := s.revive(ctx); revived && reviveErr == nil {
+				err = s.breakOne(ctx, f)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", f, err)
 		}
 		sayf("  %s, for %s", f, time.Since(since).Round(100*time.Millisecond))

@@ -18,6 +18,7 @@ package checker
 
 import (
 	"net/http"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -59,11 +60,14 @@ func (c *checker) checkLoops() {
 	}
 }
 
+// otherUID is of what the API server says where a patch names the UID of another object, so as to change that one and no other.
+const otherUID = "metadata.uid: Invalid value"
+
 // checkInvalid looks for what the operator wrote and the API server found invalid, once for each object.
 func (c *checker) checkInvalid() {
 	times, last := map[*audit.Life]int{}, map[*audit.Life]*audit.Write{}
 	for _, w := range c.Log.Writes {
-		if w.User != c.Operator || w.Code != http.StatusUnprocessableEntity {
+		if w.User != c.Operator || w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Message, otherUID) {
 			continue
 		}
 		for _, l := range c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name] {

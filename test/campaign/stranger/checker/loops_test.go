@@ -28,16 +28,19 @@ import (
 // writes is not, nor what came too late.
 func TestInvalid(t *testing.T) {
 	for name, tc := range map[string]struct {
-		user string
-		code int
-		want []Promise
+		user    string
+		code    int
+		message string
+		want    []Promise
 	}{
 		"invalid":             {user: operatorUser, code: http.StatusUnprocessableEntity, want: []Promise{Invalid}},
 		"overtaken":           {user: operatorUser, code: http.StatusConflict},
+		"made anew":           {user: operatorUser, code: http.StatusUnprocessableEntity, message: `Deployment.apps "web" is invalid: metadata.uid: Invalid value: "a": field is immutable`},
 		"invalid, of another": {user: "mallory", code: http.StatusUnprocessableEntity},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)
+			s.message = tc.message
 			for range 3 {
 				s.event(tc.user, audit.VerbPatch, deployments, "", "web", tc.code, map[string]any{"metadata": map[string]any{}}, map[string]any{"kind": "Status"})
 			}
