@@ -1795,9 +1795,9 @@ var mutants = []mutant{
 		unit: []string{"-run=TestApprovedBeforeItGoes", "./internal/webhook/admission"},
 	},
 	{
-		name:  "what was withheld is forgotten when something else is approved",
+		name:  "what is still withheld is forgotten",
 		edits: []edit{{"internal/webhook/admission/takenback.go", "return !open && equality", "return (open || !open) && equality"}},
-		unit:  []string{"-run=TestApprovedBeforeItGoes", "./internal/webhook/admission"},
+		unit:  []string{"-run=TestForget", "./internal/webhook/admission"},
 	},
 	{
 		name:  "what was taken back is carried out by who has not heard of it",

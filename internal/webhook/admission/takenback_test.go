@@ -20,8 +20,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kausality.io/operator/internal/approved"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -155,6 +158,49 @@ func TestApprovedBeforeItGoes(t *testing.T) {
 			w.cached[key("ReplicaSet", "web-1")], w.live[key("ReplicaSet", "web-1")] = now, now
 			if resp := validator.Handle(t.Context(), asking(t, controller, nil, nil, made)); resp.Allowed != tt.wantAllow {
 				t.Errorf("made of what was there before: allowed %t, want %t: %v", resp.Allowed, tt.wantAllow, resp.Result)
+			}
+		})
+	}
+}
+
+// TestForget shows what is forgotten of what was withheld: what a later version has and does not hold against anybody. What
+// waits for a policy to come back is still held.
+func TestForget(t *testing.T) {
+	image, class := change.Path{}.Field("image"), change.Path{}.Field("class")
+	version := func(generation int64, image, class string, differences ...approved.Difference) *approved.Standing {
+		return &approved.Standing{
+			Object:      approved.Object{Generation: generation, Fields: map[string]any{"image": image, "class": class}},
+			Differences: differences,
+		}
+	}
+	differs := func(path change.Path, counts bool) approved.Difference {
+		return approved.Difference{Change: change.Change{Path: path, Verb: change.Mutate, Old: "good", New: "evil"}, Counts: counts}
+	}
+	for name, tt := range map[string]struct {
+		now  *approved.Standing
+		want []string
+	}{
+		"nothing of it is withheld": {now: version(3, "evil", "evil")},
+		"a part of it is withheld":  {now: version(3, "evil", "evil", differs(class, true)), want: []string{"class"}},
+		"all of it is withheld":     {now: version(3, "evil", "evil", differs(class, true), differs(image, true)), want: []string{"class", "image"}},
+		"it waits for its policy":   {now: version(3, "evil", "evil", differs(class, false), differs(image, false)), want: []string{"class", "image"}},
+		"it is gone":                {now: version(3, "good", "good"), want: []string{"class", "image"}},
+		"a part of it is gone":      {now: version(3, "evil", "good"), want: []string{"class"}},
+		"the version is older":      {now: version(1, "evil", "evil"), want: []string{"class", "image"}},
+		"nobody compared it":        {want: []string{"class", "image"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w withdrawn
+			w.note("uid", version(2, "evil", "evil", differs(class, true), differs(image, true)))
+			w.forget("uid", tt.now)
+			var got []string
+			for _, st := range w.with("uid", nil) {
+				for _, d := range st.Withheld() {
+					got = append(got, d.Path.String())
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("what is remembered (-want +got):\n%s", diff)
 			}
 		})
 	}
