@@ -93,6 +93,15 @@ func TestCheck(t *testing.T) {
 			s.begin()
 			s.tell(step{by: alice, verb: "patch", resource: deployments, name: "web", change: ledgerOf(ledgerKey, `[{"kind":"ReplicaSet","mutation":"create","generation":1,"initiator":"alice"}]`)})
 		}},
+		"what somebody changed while nobody looked is withheld": {tell: func(s *story) {
+			s.begin()
+			s.tell(step{by: operator, verb: "patch", resource: deployments, name: "web", change: ledgerOf(ledgerKey, `[{"relation":"Withheld","mutation":"spec.template","generation":1,"content":"37bb2a069838"}]`)})
+			s.tell(step{by: alice, verb: "patch", resource: deployments, name: "web", change: ledgerOf(ledgerKey, ``)})
+		}},
+		"an allowance names nobody": {want: []Promise{Corrupted, Unended}, tell: func(s *story) {
+			s.begin()
+			s.tell(step{by: operator, verb: "patch", resource: deployments, name: "web", change: ledgerOf(ledgerKey, `[{"kind":"ReplicaSet","mutation":"create","generation":1,"trace":[{"kind":"Deployment","name":"web","generation":1,"field":"spec.template"}]}]`)})
+		}},
 		"an allowance has no cause": {want: []Promise{Invented}, tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "patch", resource: deployments, name: "web", change: ledgerOf(ledgerKey, mayScale)})

@@ -91,7 +91,8 @@ func parseLedger(text string) ([]entry, error) {
 	seen := map[string]bool{}
 	for i := range entries {
 		e := &entries[i]
-		if e.Generation <= 0 || e.Mutation == "" || e.Initiator == "" || !e.withheld() && (e.Kind == "" || len(e.Trace) == 0) {
+		// What was changed while nobody looked is withheld from nobody who is known.
+		if e.Generation <= 0 || e.Mutation == "" || !e.withheld() && (e.Initiator == "" || e.Kind == "" || len(e.Trace) == 0) {
 			return entries, fmt.Errorf("entry %d lacks a field", i)
 		}
 		key := e.what() + "|" + e.Initiator

@@ -933,6 +933,29 @@ func TestExcused(t *testing.T) {
 	}
 }
 
+// What a controller carries on of a stranger's while nobody was asked is known where policies say Ignore, and so is what is
+// made of that when the operator is asked again.
+func TestExcusedContent(t *testing.T) {
+	for failurePolicy, want := range map[string][]Promise{"Ignore": nil, "Fail": {Uncovered, Smuggled, Smuggled}} {
+		s := begin(t)
+		s.write("admin", audit.VerbPatch, policies, "deployment", map[string]any{"spec": map[string]any{"failurePolicy": failurePolicy}})
+		s.write(operatorUser, audit.VerbUpdate, "allowancepolicies/status", "deployment", map[string]any{"status": map[string]any{
+			"conditions": []any{map[string]any{"type": "Enforced", "status": "True", "observedGeneration": 2}},
+		}})
+		s.later(time.Minute)
+		s.settle()
+		s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+		s.reason = couldNotTell
+		s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet("zq7z:1"))
+		s.reason = ""
+		made := s.pod()
+		audit.AsMap(made["metadata"])["ownerReferences"] = s.owned("ReplicaSet", "web-2")["ownerReferences"]
+		made["spec"] = template("zq7z:1")["spec"]
+		s.write("system:serviceaccount:kube-system:replicaset-controller", audit.VerbCreate, pods, "web-2-a", made)
+		s.finds(want)
+	}
+}
+
 // What was taken back a moment ago is known, and counted.
 func TestKnown(t *testing.T) {
 	s := begin(t)

@@ -84,6 +84,8 @@ func (c *checker) checkContent(l *audit.Life, v *audit.Version) {
 		case approvedAbove:
 		case takenBack:
 			c.report.Known[Moment]++
+		case letThrough:
+			c.report.Known[Unasked]++
 		default:
 			c.findf(Smuggled, v.By.Received, l, parent, "it has what act %d wrote, which nobody approved of; %s", n, v.By)
 		}
@@ -116,6 +118,7 @@ func (c *checker) carriedFrom(v *audit.Version) (*audit.Life, []*state) {
 const (
 	approvedAbove = "it was approved above"
 	takenBack     = "it was taken back above a moment ago"
+	letThrough    = "nobody was asked"
 	unapproved    = ""
 )
 
@@ -124,6 +127,8 @@ func (c *checker) comesOf(parent *audit.Life, states []*state, v *audit.Version,
 	switch from, to := v.By.Received.Add(-lag), v.By.Answered; {
 	case c.Played[n] || c.approvedIn(parent, states, n, from, to):
 		return approvedAbove
+	case c.excused(v.By, parent):
+		return letThrough // So is what is made of it later.
 	case v.Kind == kinds[revisions] && hadBefore(parent, n, to):
 		return approvedAbove // A history has all that there was, and nothing is made of what it has but what is approved.
 	case wasTakenBack(parent, n, v.By.Received.Add(-late), to) && !c.wasDenied(v, n):
