@@ -80,13 +80,25 @@ func approversOf(policies []*policy.Policy, text string) []string {
 }
 
 func approvesAlone(policies []*policy.Policy, text, name string) bool {
+	return approves(policies, text, func(p *policy.Policy) bool { return slices.Contains(p.Initiators(), name) })
+}
+
+// MayApprove reports whether a requester may approve a change of a field alone.
+func MayApprove(policies []*policy.Policy, r policy.Requester, text string) bool {
+	return policy.MayInitiate(r, withRuleFor(policies, text)) &&
+		approves(policies, text, func(p *policy.Policy) bool { return p.MayInitiate(r) })
+}
+
+// approves reports whether a change of a field has a cause by the rules of the policies by which somebody may
+// initiate, and no other rule about it is left without one.
+func approves(policies []*policy.Policy, text string, initiates func(*policy.Policy) bool) bool {
 	path, err := change.ParsePath(text)
 	if err != nil {
 		return false
 	}
 	var rules []triggered
 	for _, p := range policies {
-		caused := slices.Contains(p.Initiators(), name)
+		caused := initiates(p)
 		for r := range p.Triggered(path) {
 			rules = append(rules, triggered{Rule: r, policy: p, caused: caused})
 		}

@@ -153,7 +153,7 @@ func somethingCounts(in Input) string {
 		byOperator(in),
 	}
 	metadata := []string{metadataDiffers(named.fields), annotationDiffers(named.annotations, true)}
-	return anyOf(slices.Concat(alternatives, contentDiffers, metadata, somebodyActs(in, inObject), showsParent(in), losesFields(in))...)
+	return anyOf(slices.Concat(alternatives, contentDiffers, metadata, somebodyActs(in, inObject), showsParent(in), losesFields(in), leavesWithheld(in))...)
 }
 
 // contentDiffers are true where a field outside metadata and status differs, or somebody sends an object
@@ -227,8 +227,11 @@ func prefix(variable string) string {
 }
 
 // says returns true where a variable has an annotation of its own with a value.
-func says(variable, name string) string {
-	return fmt.Sprintf(`[%[1]s].exists(a, size(a) > 0 && [%[2]s + %[3]q].exists(k, k in a && a[k] != ""))`, annotations(variable), prefix(variable), name)
+func says(variable, name string) string { return saysSuch(variable, name, `a[k] != ""`) }
+
+// saysSuch returns true where a variable has an annotation of its own, a[k], of which an expression is true.
+func saysSuch(variable, name, such string) string {
+	return fmt.Sprintf(`[%s].exists(a, size(a) > 0 && [%s + %q].exists(k, k in a && %s))`, annotations(variable), prefix(variable), name, such)
 }
 
 // annotations returns the annotations of a variable, and an empty map where it has none. The

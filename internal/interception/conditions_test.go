@@ -54,6 +54,7 @@ type request struct {
 	kind        schema.GroupVersionKind // a Deployment if empty
 	subresource string
 	user        string // jane if empty
+	groups      []string
 }
 
 // attributes returns the attributes of the request. API servers hand objects of built-in kinds
@@ -72,7 +73,7 @@ func (r request) attributes(tb testing.TB, converted bool) *admission.VersionedA
 	resource := r.kind.GroupVersion().WithResource(strings.ToLower(r.kind.Kind) + "s")
 	return &admission.VersionedAttributes{
 		Attributes: admission.NewAttributesRecord(r.object, r.old, r.kind, "ns", "name", resource, r.subresource,
-			r.operation, nil, false, &user.DefaultInfo{Name: r.user}),
+			r.operation, nil, false, &user.DefaultInfo{Name: r.user, Groups: r.groups}),
 		VersionedKind:      r.kind,
 		VersionedObject:    admission.NewLazyObject(r.object),
 		VersionedOldObject: admission.NewLazyObject(r.old),

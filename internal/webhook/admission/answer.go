@@ -137,31 +137,7 @@ func warnings(r *request, o *outcome) []string {
 	if len(o.grant.Withheld) > 0 {
 		out = append(out, withheldWarning(o.facts, o.grant.Withheld, o.grant.Problems))
 	}
-	return slices.Concat(out, o.sparedWarnings(r), r.misplaced(o.facts), o.waiting(o.grant))
-}
-
-// waiting returns what the requester is told whose change is not carried out as long as
-// another one is withheld.
-func (f *facts) waiting(grant decision.Grant, told ...string) []string {
-	held := slices.DeleteFunc(f.otherWithheld(grant), func(a v1alpha1.Allowance) bool { return slices.Contains(told, a.Mutation) })
-	if len(held) == 0 || len(grant.Allowances) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("kausality: nothing follows from this change of %s while %s; approve that or take it back",
-		objectText(f.Child.GVK.Kind, f.Child.Name), withheldText(held))}
-}
-
-// otherWithheld returns the changes of the object that were withheld before and stay
-// so.
-func (f *facts) otherWithheld(grant decision.Grant) []v1alpha1.Allowance {
-	fresh := withheldPaths(grant.Withheld)
-	var out []v1alpha1.Allowance
-	for _, e := range decision.Withheld(grant.Standing) {
-		if !slices.Contains(fresh, e.Mutation) {
-			out = append(out, e.Allowance)
-		}
-	}
-	return out
+	return slices.Concat(out, o.sparedWarnings(r), r.misplaced(o.facts), o.waiting(o.grant), o.leftWithheld(r))
 }
 
 // ledgerWarnings returns what the requester is told about annotations that have no

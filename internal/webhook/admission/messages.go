@@ -195,8 +195,7 @@ func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decisio
 	if len(problems) > 0 {
 		b.WriteString("once it does, ")
 	}
-	fmt.Fprintf(&b, "%s may approve it: %s", anyOf(who),
-		approveCommand(f.Child.GVK.Group, f.Child.GVK.Kind, f.Child.Namespace, f.approveKey, decision.Approvals(withheld), f.Child.Name))
+	fmt.Fprintf(&b, "%s may approve it: %s", anyOf(who), f.approving(withheld))
 	return b.String()
 }
 

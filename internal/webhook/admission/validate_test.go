@@ -161,7 +161,31 @@ func TestValidate(t *testing.T) {
 		"an initiator's change while something else is withheld": {
 			user: "alice", groups: platformTeam, reason: "Origin", rules: "  - trigger: spec.paused\n",
 			before: deployment(3, held("spec.paused", "#1")), after: counted(deployment(5, held("spec.paused", "#1"), mayScale("alice", 5))),
-			warns: []string{"nothing follows from this change of Deployment web while the change of spec.paused by mallory is withheld"},
+			warns: []string{
+				"nothing follows from this change of Deployment web while the change of spec.paused by mallory is withheld",
+				"take that back or approve it: kubectl annotate",
+			},
+		},
+		"an initiator writes the value that is withheld": {
+			user: "alice", groups: platformTeam, reason: "Unchanged",
+			before: unsettled(deployment(3, held("spec.replicas", "2"))), after: unsettled(deployment(3, held("spec.replicas", "2"))),
+			warns: []string{
+				"something of Deployment web stays withheld: the change of spec.replicas by mallory is withheld",
+				"to write the same value does not approve it; Group platform-team may approve it: kubectl annotate",
+				"kausality.io/approve='spec.replicas@",
+			},
+		},
+		"a stranger writes the value that is withheld": {
+			user: "mallory", reason: "Unchanged",
+			before: unsettled(deployment(3, held("spec.replicas", "2"))), after: unsettled(deployment(3, held("spec.replicas", "2"))),
+		},
+		"a controller writes what has something withheld": {
+			user: deployer, reason: "Unchanged",
+			before: unsettled(deployment(3, held("spec.replicas", "2"))), after: unsettled(deployment(3, held("spec.replicas", "2"))),
+		},
+		"the operator writes what has something withheld": {
+			user: operatorUser, reason: "Own",
+			before: unsettled(deployment(3, held("spec.replicas", "2"))), after: unsettled(deployment(3, held("spec.replicas", "2"))),
 		},
 		"a holder is deleted":              {user: "mallory", before: deployment(3), reason: "Root", deletions: 1},
 		"a holder is deleted on a dry run": {user: "mallory", before: deployment(3), reason: "Root", dryRun: true},
