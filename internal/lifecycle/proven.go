@@ -38,3 +38,10 @@ func Proven(obj *unstructured.Unstructured, policies []*policy.Policy) []change.
 	}
 	return known.Proves
 }
+
+// IsOver reports whether obj has finished for good, so that nothing follows from it any more, as a Job that is
+// Complete or Failed. Nothing of it is held back then, which Proven says as well. But it does not prove that its
+// children ever were as it has them now.
+func IsOver(obj *unstructured.Unstructured, policies []*policy.Policy) bool {
+	return Of(obj, policies).Why == whyFinished
+}

@@ -47,6 +47,7 @@ status: {observedGeneration: 4, desiredNumberScheduled: 2, currentNumberSchedule
 	tests := map[string]struct {
 		obj  string
 		want []string
+		over bool
 	}{
 		"a Deployment": {obj: "{apiVersion: apps/v1, kind: Deployment}" + done, want: []string{"spec.template", "spec.replicas"}},
 		"a Deployment at work": {obj: "{apiVersion: apps/v1, kind: Deployment}" +
@@ -57,7 +58,9 @@ status: {observedGeneration: 4, desiredNumberScheduled: 2, currentNumberSchedule
 		"a DaemonSet":   {obj: "{apiVersion: apps/v1, kind: DaemonSet}" + set, want: []string{"spec.template"}},
 		"a ReplicaSet":  {obj: "{apiVersion: apps/v1, kind: ReplicaSet}" + done},
 		"a Job that is over": {obj: "{apiVersion: batch/v1, kind: Job}\nmetadata: {generation: 4}\n" +
-			`status: {conditions: [{type: Complete, status: "True"}]}`, want: []string{"spec"}},
+			`status: {conditions: [{type: Complete, status: "True"}]}`, want: []string{"spec"}, over: true},
+		"a Job that has failed": {obj: "{apiVersion: batch/v1, kind: Job}\nmetadata: {generation: 4}\n" +
+			`status: {conditions: [{type: Failed, status: "True"}]}`, want: []string{"spec"}, over: true},
 		"a Job at work":     {obj: "{apiVersion: batch/v1, kind: Job}\nmetadata: {generation: 4}\nstatus: {active: 1}\n"},
 		"a Certificate":     {obj: "{apiVersion: cert-manager.io/v1, kind: Certificate}" + done},
 		"a custom resource": {obj: "{apiVersion: example.org/v1, kind: Widget}" + done},
@@ -72,6 +75,9 @@ status: {observedGeneration: 4, desiredNumberScheduled: 2, currentNumberSchedule
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("proven (-want +got):\n%s", diff)
+			}
+			if over := IsOver(obj, nil); over != tc.over {
+				t.Errorf("over: %v, want %v", over, tc.over)
 			}
 		})
 	}

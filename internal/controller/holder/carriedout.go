@@ -34,7 +34,8 @@ import (
 // What is withheld is carried out all the same where nobody is asked about what follows from it, as
 // while the operator is away. Once the status proves it there is nothing left to hold back (D8), and the
 // mark goes with the next request. Only a look before that knows whose change it was, and that nobody
-// approved it.
+// approved it. Of what has finished for good nothing is held back either, although nothing was carried
+// out: *observed* of a Job whose parallelism a stranger changed after it was Complete.
 
 // carriedOutText is what the history, and an Event, say of it.
 const carriedOutText = "it was withheld, nobody approved it, and it is carried out all the same, as the status of the object proves: nobody was asked " +
@@ -46,7 +47,7 @@ func (v view) tellCarriedOut(status *v1alpha1.AllowanceRecordStatus) {
 		return
 	}
 	proven := lifecycle.Proven(v.obj, v.policies)
-	if len(proven) == 0 {
+	if len(proven) == 0 || lifecycle.IsOver(v.obj, v.policies) {
 		return
 	}
 	standing := v.standing(status)

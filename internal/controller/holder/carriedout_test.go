@@ -38,6 +38,13 @@ func TestTellCarriedOut(t *testing.T) {
 		}
 		return h
 	}
+	over := func() testHolder {
+		h := web()
+		h.SetAPIVersion("batch/v1")
+		h.SetKind("Job")
+		h.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
+		return h
+	}
 	mark := func(value any) v1alpha1.Allowance {
 		a := withheldChange(field)
 		a.Replaced = approved.Print("web-uid", value)
@@ -59,6 +66,7 @@ func TestTellCarriedOut(t *testing.T) {
 		"it is being deleted":                {holder: web().settled().deleting().holding(mark("old"))},
 		"a child was refused since the look": {holder: web().settled().holding(mark("old")), before: v1alpha1.AllowanceRecordStatus{Denials: 1}},
 		"nothing is withheld":                {holder: web().settled()},
+		"it has finished for good":           {holder: over().holding(mark("old"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := tc.before.DeepCopy()
