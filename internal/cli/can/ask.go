@@ -121,7 +121,7 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 		report.Named = naming(policies.Index, h.chain, report.Paths)
 	}
 	report.Notes = f.notes
-	if report.Outcome == Initiates || report.Outcome == Passes {
+	if report.Outcome == Initiates || report.Outcome == Waits || report.Outcome == Passes {
 		steps, notes, err := generation.Would(ctx, q.you, a.after)
 		if err != nil {
 			return nil, err
@@ -218,18 +218,22 @@ func (r *Report) compare(before, after *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range has.Without(func(e ledger.Entry) bool {
-		return slices.ContainsFunc(had, func(o ledger.Entry) bool { return o.ID() == e.ID() })
-	}) {
-		if e.IsWithheld() {
+	for _, e := range has {
+		isNew := !slices.ContainsFunc(had, func(o ledger.Entry) bool { return o.ID() == e.ID() })
+		switch {
+		case e.IsWithheld() && isNew:
 			r.Withheld = append(r.Withheld, e.Mutation)
-		} else {
+		case e.IsWithheld():
+			r.Held = append(r.Held, e.Allowance)
+		case isNew:
 			r.Granted = append(r.Granted, e.Allowance)
 		}
 	}
 	switch {
 	case len(r.Withheld) > 0:
 		r.Outcome = Withheld
+	case len(r.Granted) > 0 && len(r.Held) > 0:
+		r.Outcome = Waits
 	case len(r.Granted) > 0:
 		r.Outcome = Initiates
 	case len(r.Paths) == 0:

@@ -53,7 +53,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		Short:             "Tell what would happen if somebody made a change, without making it",
 		Long:              long,
 		Example:           example,
-		Args:              cobra.MaximumNArgs(2),
+		Args:              cluster.OneObject,
 		ValidArgsFunction: cluster.Completion(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := q.edit.check(); err != nil {

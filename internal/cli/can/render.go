@@ -69,6 +69,9 @@ func (r *Report) sentence(t text.Terminal) string {
 	switch r.Outcome {
 	case Initiates:
 		return t.Paint(text.Good, "Yes: ") + r.User + " may " + change + ". What follows is below."
+	case Waits:
+		return t.Paint(text.Wait, "Waits: ") + r.User + " may " + change + ", but nothing follows from it while " + held(r.Held) +
+			" of the same object. What follows once that is approved or taken back is below."
 	case Withheld:
 		return t.Paint(text.Wait, "Withheld: ") + r.User + " may " + change + ", but nothing follows from that of " + strings.Join(r.Withheld, ", ") + "."
 	case Refused:
@@ -91,6 +94,15 @@ func (r *Report) sentence(t text.Terminal) string {
 		}
 		return said + " It triggers no rule, so that it allows nothing below."
 	}
+}
+
+// held says what is withheld already.
+func held(of []v1alpha1.Allowance) string {
+	out := make([]string, 0, len(of))
+	for _, a := range of {
+		out = append(out, "the change of "+a.Mutation+" by "+phrase.Author(a.Initiator)+" is withheld")
+	}
+	return strings.Join(out, " and ")
 }
 
 // drawing draws trees.

@@ -76,6 +76,20 @@ alice
 └── XDatabase/db  spec.size: it has no children of the kinds that it may change
 `,
 		},
+		"waits for something else": {
+			report: Report{
+				Object: xr, User: "alice", Paths: []string{"spec.size"}, Outcome: Waits,
+				Held:    []v1alpha1.Allowance{{Relation: v1alpha1.RelationWithheld, Mutation: "spec.tags", Initiator: "mallory"}},
+				Granted: []v1alpha1.Allowance{{Kind: "Instance", Mutation: "spec.size"}},
+			},
+			want: `Waits: alice may change spec.size of XDatabase/db, but nothing follows from it while the change of
+spec.tags by mallory is withheld of the same object. What follows once that is approved or taken
+back is below.
+
+alice
+└── XDatabase/db  spec.size: it has no children of the kinds that it may change
+`,
+		},
 		"withheld": {
 			report: Report{
 				Object: xr, User: "mallory", Paths: []string{"spec.size", "spec.tags"}, Outcome: Withheld, Withheld: []string{"spec.size"},

@@ -29,6 +29,9 @@ type Outcome string
 const (
 	// Initiates is that of a change which allows something.
 	Initiates Outcome = "Initiates"
+	// Waits is that of a change which allows something, of which nothing follows while something else of the
+	// object is withheld.
+	Waits Outcome = "Waits"
 	// Withheld is that of a change which stands, and from which nothing follows.
 	Withheld Outcome = "Withheld"
 	// Refused is that of a write that does not go through.
@@ -59,6 +62,8 @@ type Report struct {
 	Message string `json:"message,omitempty"`
 	// Withheld are the paths from whose change nothing would follow.
 	Withheld []string `json:"withheld,omitempty"`
+	// Held is what else of the object is withheld, so that nothing follows before that is approved or taken back.
+	Held []v1alpha1.Allowance `json:"held,omitempty"`
 	// Granted are the allowances that the object would get.
 	Granted []v1alpha1.Allowance `json:"granted,omitempty"`
 	// Follows is what these allow, and what may follow from that further down.
