@@ -63,7 +63,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	if err != nil {
 		return nil, err
 	}
-	with := scene{Policies: policies, look: looking(ctx, c, policies, &seen)}
+	with := scene{Policies: policies, look: looking(ctx, c, policies, &seen), gone: lookingFor(ctx, c)}
 	report := collect(near, with, subject)
 	report.SwitchedOff = policies.Off
 	switch {

@@ -40,6 +40,27 @@ type scene struct {
 
 	// look returns the object that a record is about; nil is none.
 	look func(v1alpha1.TargetReference) live
+	// gone reports of a child without a cause that it does not exist any more; nil where nobody looks.
+	gone func(v1alpha1.StrayChild) bool
+}
+
+// isGone reports whether a child that a record tells of does not exist any more: the record may be minutes behind.
+func (s scene) isGone(stray v1alpha1.StrayChild) bool { return s.gone != nil && s.gone(stray) }
+
+// lookingFor returns a function that looks whether children without a cause are gone, once for each.
+func lookingFor(ctx context.Context, c *cluster.Cluster) func(v1alpha1.StrayChild) bool {
+	known := map[types.UID]bool{}
+	return func(stray v1alpha1.StrayChild) bool {
+		gone, ok := known[stray.UID]
+		if !ok {
+			gv, _ := schema.ParseGroupVersion(stray.APIVersion) // What cannot be parsed is found nowhere.
+			gone = read(ctx, c, v1alpha1.TargetReference{
+				Group: gv.Group, Version: gv.Version, Kind: stray.Kind, Namespace: stray.Namespace, Name: stray.Name, UID: stray.UID,
+			}).gone
+			known[stray.UID] = gone
+		}
+		return gone
+	}
 }
 
 // live is an object as it is.

@@ -47,6 +47,7 @@ func straysOf(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEntry
 		_, strays = record.StraysInTheWay(rec.Status.Strays, e.Operation, e.Kind, "")
 		strays = slices.DeleteFunc(strays, func(s v1alpha1.StrayChild) bool { return isAbout(s) || s.Time.After(e.Time.Time) })
 	}
+	strays = slices.DeleteFunc(strays, with.isGone)
 	if len(strays) == 0 {
 		return nil
 	}
@@ -87,7 +88,11 @@ func approveKey(parent v1alpha1.TargetReference, kind string) string {
 // renderStrays adds what there is to say of strays.
 func renderStrays(facts *text.Table, r Refusal) {
 	s := r.Strays
-	if s == nil {
+	switch {
+	case s == nil && r.Stray && r.CarriedOut == nil:
+		facts.Row("allowed by", "nothing, as it was adopted without a cause. It is gone by now")
+		return
+	case s == nil:
 		return
 	}
 	do := who(s.Initiators, s.Untold) + " has to delete it, or to approve that it is there"
