@@ -36,6 +36,7 @@ import (
 	"kausality.io/operator/internal/cli/check"
 	"kausality.io/operator/internal/cli/convert"
 	"kausality.io/operator/internal/cli/derive"
+	"kausality.io/operator/internal/cli/exit"
 	"kausality.io/operator/internal/cli/explain"
 	"kausality.io/operator/internal/cli/remove"
 	"kausality.io/operator/internal/cli/takeover"
@@ -85,6 +86,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.With(exit.Usage, err) })
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)

@@ -60,6 +60,16 @@ func TestRun(t *testing.T) {
 			errOut:  "error: unknown command \"everything\" for \"kubectl kausality policy\"\n",
 			refused: true,
 		},
+		"a limit that is none": {
+			args:    []string{"kubectl-kausality", "why", "--limit=-5"},
+			errOut:  `error: invalid argument "-5" for "--limit" flag: give how many to show, or -1 for all`,
+			refused: true,
+		},
+		"several objects": {
+			args:    []string{"kubectl-kausality", "why", "deploy/a", "deploy/b"},
+			errOut:  "error: why takes one object",
+			refused: true,
+		},
 		"a group alone": {
 			args: []string{"kubectl-kausality", "policy"},
 			out:  "Available Commands:\n  check ",

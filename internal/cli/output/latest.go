@@ -17,10 +17,13 @@ limitations under the License.
 package output
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"kausality.io/operator/internal/cli/text"
 )
@@ -30,8 +33,26 @@ type Limit int
 
 // AddTo adds the flag to a command. what names the entries, the latest of which come first.
 func (l *Limit) AddTo(cmd *cobra.Command, what string) {
-	cmd.Flags().IntVar((*int)(l), "limit", int(*l), "How many "+what+" to show, the latest first; -1 for all.")
+	cmd.Flags().Var(l, "limit", "How many "+what+" to show, the latest first; -1 for all.")
 }
+
+var _ pflag.Value = (*Limit)(nil)
+
+// Set implements pflag.Value.
+func (l *Limit) Set(arg string) error {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < -1 {
+		return errors.New("give how many to show, or -1 for all")
+	}
+	*l = Limit(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (l *Limit) String() string { return strconv.Itoa(int(*l)) }
+
+// Type implements pflag.Value.
+func (*Limit) Type() string { return "int" }
 
 // Latest returns the entries to show, of all with the latest first, and how many are left out.
 func Latest[T any](all []T, most Limit) (shown []T, more int) {

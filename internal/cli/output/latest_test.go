@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"kausality.io/operator/internal/cli/output"
 )
@@ -42,5 +43,16 @@ func TestLatest(t *testing.T) {
 				t.Errorf("%d more, want %d; -want, +got:\n%s", more, tc.more, diff)
 			}
 		})
+	}
+}
+
+func TestLimit(t *testing.T) {
+	for arg, valid := range map[string]bool{"0": true, "5": true, "-1": true, "-5": false, "x": false, "": false} {
+		cmd := &cobra.Command{}
+		most := output.Limit(10)
+		most.AddTo(cmd, "refusals")
+		if err := cmd.ParseFlags([]string{"--limit=" + arg}); (err == nil) != valid {
+			t.Errorf("--limit=%s: %v, want it taken: %v", arg, err, valid)
+		}
 	}
 }

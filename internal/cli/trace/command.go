@@ -58,7 +58,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		Short:             "Show the way from people to an object, and on to what is below it",
 		Long:              long,
 		Example:           example,
-		Args:              cobra.MaximumNArgs(2),
+		Args:              cluster.OneObject,
 		ValidArgsFunction: cluster.Completion(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := cluster.Connect(flags, streams.ErrOut)

@@ -59,7 +59,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		Short:             "Tell why something was refused or waits, and what would allow it",
 		Long:              long,
 		Example:           example,
-		Args:              cobra.MaximumNArgs(2),
+		Args:              cluster.OneObject,
 		ValidArgsFunction: cluster.Completion(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if everywhere && len(args) > 0 {
