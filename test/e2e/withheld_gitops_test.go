@@ -24,6 +24,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 )
 
@@ -98,4 +99,40 @@ var _ = Describe("A tool that applies a manifest again and again", func() {
 		shared.withholdsNothing(ctx, d)
 		shared.hasPods(ctx, ns, map[string]int{"web:1": 4})
 	}, SpecTimeout(specTimeout))
+
+	DescribeTable("tells whoever may approve that the value stays withheld which a stranger has set",
+		func(ctx SpecContext, args ...string) {
+			ns := shared.newNamespace(ctx)
+			audit := shared.watch(ns)
+			owner, stranger := shared.alice(), shared.mallory()
+			d := builders.MakeDeployment(ns, "web").Obj()
+			Expect(owner.byKubectl(ctx, d, 2, args...)).To(Succeed())
+			shared.complete(ctx, d, "1")
+			stranger.change(ctx, d, replicas(3))
+			Expect(withheldOf(d)).NotTo(BeEmpty())
+			owner.warned.take()
+
+			By("applying that value")
+			Expect(owner.byKubectl(ctx, d, 3, args...)).To(Succeed())
+			warning := owner.warned.take()
+			Expect(warning).To(SatisfyAll(ContainSubstring("stays withheld"), ContainSubstring("to write the same value does not approve it"),
+				ContainSubstring(v1alpha1.AnnotationApprove+"=")))
+			Expect(withheldOf(d)).NotTo(BeEmpty())
+
+			By("writing something else that counts for nothing")
+			owner.change(ctx, d, `{"metadata":{"annotations":{"example.org/note":"x"}}}`)
+			Expect(owner.warned.take()).To(ContainSubstring("stays withheld"))
+			stranger.warned.take()
+			stranger.change(ctx, d, `{"metadata":{"annotations":{"example.org/note":"y"}}}`)
+			Expect(stranger.warned.take()).NotTo(ContainSubstring("withheld"))
+			audit.madeNone(ctx, replicaSetController, "web:2")
+			Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:1": 2}))
+
+			By("approving it")
+			owner.change(ctx, d, approve(v1alpha1.Any))
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
+		},
+		Entry("by kubectl apply", SpecTimeout(specTimeout), "apply"),
+		Entry("in the API server", SpecTimeout(specTimeout), "apply", "--server-side", "--force-conflicts", "--field-manager=gitops"),
+	)
 })
