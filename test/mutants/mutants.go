@@ -1054,6 +1054,41 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestIsUnjudged", "./internal/controller/holder"},
 	},
 	{
+		name:  "what has finished for good counts as carried out",
+		edits: []edit{{"internal/controller/holder/carriedout.go", "len(proven) == 0 || lifecycle.IsOver(v.obj, v.policies)", "len(proven) == 0"}},
+		unit:  []string{"-run=TestTellCarriedOut", "./internal/controller/holder"},
+	},
+	{
+		name:  "nobody is told that the value written stays withheld",
+		edits: []edit{{"internal/webhook/admission/waiting.go", "if len(held) == 0 {\n\t\treturn nil\n\t}\n\treturn []string{fmt.Sprintf(\"kausality: something", "if len(held) >= 0 {\n\t\treturn nil\n\t}\n\treturn []string{fmt.Sprintf(\"kausality: something"}},
+		unit:  []string{"-run=TestValidate$", admissionTests},
+	},
+	{
+		name:  "everybody is told that the value written stays withheld",
+		edits: []edit{{"internal/webhook/admission/waiting.go", "return !decision.MayApprove(f.OwnPolicies, f.Requester, a.Mutation)", "return false"}},
+		unit:  []string{"-run=TestValidate$", admissionTests},
+	},
+	{
+		name:  "nobody asks about a write that leaves something withheld",
+		edits: []edit{{"internal/interception/withheld.go", `if who == "" {`, `if who != "" {`}},
+		unit:  []string{"-run=TestLeavesWithheld", "./internal/interception"},
+	},
+	{
+		name:  "controllers are asked about where something is withheld",
+		edits: []edit{{"internal/interception/withheld.go", "case !s.MayInitiate:", `case s.Name == "":`}},
+		unit:  []string{"-run=TestLeavesWithheld", "./internal/interception"},
+	},
+	{
+		name:  "a change that waits for another one is said to go on",
+		edits: []edit{{"internal/cli/can/ask.go", "case len(r.Granted) > 0 && len(r.Held) > 0:", "case len(r.Granted) > 0 && len(r.Held) > 9:"}},
+		unit:  []string{"-run=TestCompare", "./internal/cli/can"},
+	},
+	{
+		name:  "a child that is gone has to be deleted",
+		edits: []edit{{"internal/cli/why/strays.go", "strays = slices.DeleteFunc(strays, with.isGone)", "_ = with.isGone"}},
+		unit:  []string{"-run=TestGoneStrays", "./internal/cli/why"},
+	},
+	{
 		name:  "what was taken back counts as carried out",
 		edits: []edit{{"internal/controller/holder/carriedout.go", " || !differs(path) {", " || differs == nil {"}},
 		unit:  []string{"-run=TestTellCarriedOut", "./internal/controller/holder"},
