@@ -94,7 +94,7 @@ func RankOf(p *v1alpha1.AllowancePolicy, adopted int64) Rank {
 // Clashes returns the policies that name a kind in another version than those that stand, each
 // with what it clashes in. What clashes stands in nobody's way.
 func Clashes(policies []*Policy, rank func(*Policy) Rank) map[*Policy][]Clash {
-	sorted := slices.Clone(policies)
+	sorted := contested(policies)
 	slices.SortFunc(sorted, func(a, b *Policy) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), ByAge(a, b)) })
 	stands := map[schema.GroupKind]Clash{}
 	out := map[*Policy][]Clash{}
@@ -114,6 +114,31 @@ func Clashes(policies []*Policy, rank func(*Policy) Rank) map[*Policy][]Clash {
 			if _, ok := stands[gvk.GroupKind()]; !ok {
 				stands[gvk.GroupKind()] = Clash{Kind: gvk.GroupKind(), Stands: gvk.Version, By: p.Name}
 			}
+		}
+	}
+	return out
+}
+
+// contested returns those of the policies that name a kind which is named in more than one version. No
+// other is in a clash, and nearly always these are none.
+func contested(policies []*Policy) []*Policy {
+	versions, several := map[schema.GroupKind]string{}, map[schema.GroupKind]bool{}
+	for _, p := range policies {
+		for _, gvk := range p.named {
+			if version, ok := versions[gvk.GroupKind()]; !ok {
+				versions[gvk.GroupKind()] = gvk.Version
+			} else if version != gvk.Version {
+				several[gvk.GroupKind()] = true
+			}
+		}
+	}
+	if len(several) == 0 {
+		return nil
+	}
+	var out []*Policy
+	for _, p := range policies {
+		if slices.ContainsFunc(p.named, func(gvk schema.GroupVersionKind) bool { return several[gvk.GroupKind()] }) {
+			out = append(out, p)
 		}
 	}
 	return out

@@ -99,6 +99,17 @@ func sameEntry(e, o Entry) bool {
 		e.unreviewed == o.unreviewed && slices.Equal(e.Missing, o.Missing) && slices.Equal(e.Clashes, o.Clashes)
 }
 
+// sameWeight reports whether the two are the same in what weigh goes by.
+func sameWeight(e, o Entry) bool {
+	return e.Policy == o.Policy && e.Served == o.Served && e.rank == o.rank && slices.Equal(e.Missing, o.Missing)
+}
+
+// usableAs reports whether the two are the same in what Usable returns.
+func usableAs(e, o Entry) bool { return usable(e) == usable(o) }
+
+// activeAs reports whether the two are the same among the active policies.
+func activeAs(e, o Entry) bool { return active(e) == active(o) }
+
 // Catalog is what the operator knows about all policies. Reconciler keeps it up
 // to date on each replica: everybody else finds each policy compiled here, once
 // per generation, and is told of changes. It sets the index of active policies
@@ -111,9 +122,11 @@ type Catalog struct {
 	// reviewed says that somebody finds out which rights are missing.
 	reviewed bool
 
-	mu          sync.Mutex
-	known       bool
-	entries     map[string]Entry
+	mu      sync.Mutex
+	known   bool
+	entries map[string]Entry
+	// usableIndex has what Usable returns: many ask between two changes of it.
+	usableIndex *policy.Index
 	changes     []chan event.GenericEvent
 	subscribers []workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
@@ -149,7 +162,7 @@ func (c *Catalog) View(policyName string) (View, bool) {
 	if !ok {
 		return View{}, false
 	}
-	return View{Entry: entry, Usable: policy.NewIndex(c.collectLocked(usable)), InEffect: c.active.Index()}, true
+	return View{Entry: entry, Usable: c.usableIndexLocked(), InEffect: c.active.Index()}, true
 }
 
 // Policies returns the active policies, the oldest first: those whose requests have
@@ -195,6 +208,22 @@ func (c *Catalog) Usable() []*policy.Policy {
 // usable returns the policy of an entry of which Usable is true, else nil.
 func usable(e Entry) *policy.Policy {
 	if !e.Served || !e.MayRead() || !e.Stands() {
+		return nil
+	}
+	return e.Policy
+}
+
+// usableIndexLocked returns Usable as an index, which is made once between two changes of it.
+func (c *Catalog) usableIndexLocked() *policy.Index {
+	if c.usableIndex == nil {
+		c.usableIndex = policy.NewIndex(c.collectLocked(usable))
+	}
+	return c.usableIndex
+}
+
+// active returns the policy of an entry that is active, else nil.
+func active(e Entry) *policy.Policy {
+	if !e.Active {
 		return nil
 	}
 	return e.Policy
@@ -370,15 +399,18 @@ func (c *Catalog) servedPolicies() []*policy.Policy {
 	})
 }
 
-// review takes over which rights are missing for a policy.
-func (c *Catalog) review(p *policy.Policy, missing []access.Need) {
+// review takes over which rights are missing for policies, of all in one: each change is weighed
+// against all policies.
+func (c *Catalog) review(missing map[*policy.Policy][]access.Need) {
 	c.update(func(entries map[string]Entry) {
-		entry, ok := entries[p.Name]
-		if !ok || entry.Policy != p {
-			return
+		for p, needs := range missing {
+			entry, ok := entries[p.Name]
+			if !ok || entry.Policy != p {
+				continue
+			}
+			entry.Missing, entry.unreviewed = needs, false
+			entries[p.Name] = entry
 		}
-		entry.Missing, entry.unreviewed = missing, false
-		entries[p.Name] = entry
 	})
 }
 
@@ -409,22 +441,31 @@ func (c *Catalog) MarkAdopted(p *policy.Policy) {
 
 // update changes the entries, and what else mu guards. Where that makes a
 // difference, it sets the active index and tells everybody.
+//
+// It is called for each policy that changes. So what costs as much as there are policies is done
+// where it can make a difference, and not each time.
 func (c *Catalog) update(change func(map[string]Entry)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before, known := maps.Clone(c.entries), c.known
 	change(c.entries)
-	weigh(c.entries)
+	if !maps.EqualFunc(before, c.entries, sameWeight) {
+		weigh(c.entries)
+	}
+	for name, e := range c.entries {
+		if e.derive(); !sameEntry(c.entries[name], e) {
+			c.entries[name] = e
+		}
+	}
 	if c.known == known && maps.EqualFunc(before, c.entries, sameEntry) {
 		return
 	}
-	var active []*policy.Policy
-	for _, e := range c.entries {
-		if e.Active {
-			active = append(active, e.Policy)
-		}
+	if !maps.EqualFunc(before, c.entries, usableAs) {
+		c.usableIndex = nil
 	}
-	c.active.Set(policy.NewIndex(active))
+	if !maps.EqualFunc(before, c.entries, activeAs) {
+		c.active.Set(policy.NewIndex(c.collectLocked(active)))
+	}
 	for _, changes := range c.changes {
 		select {
 		case changes <- event.GenericEvent{}:
@@ -434,10 +475,9 @@ func (c *Catalog) update(change func(map[string]Entry)) {
 	c.notifyLocked()
 }
 
-// weigh finds out which policies stand, and which are active. Those that cannot work whatever they name
-// stand in nobody's way.
+// weigh finds out which policies stand. Those that cannot work whatever they name stand in nobody's way.
 func weigh(entries map[string]Entry) {
-	var served []*policy.Policy
+	served := make([]*policy.Policy, 0, len(entries))
 	for _, e := range entries {
 		if e.Served && len(e.Missing) == 0 {
 			served = append(served, e.Policy)
@@ -445,9 +485,10 @@ func weigh(entries map[string]Entry) {
 	}
 	clashes := policy.Clashes(served, func(p *policy.Policy) policy.Rank { return entries[p.Name].rank })
 	for name, e := range entries {
-		e.Clashes = clashes[e.Policy]
-		e.derive()
-		entries[name] = e
+		if found := clashes[e.Policy]; len(found) > 0 || len(e.Clashes) > 0 {
+			e.Clashes = found
+			entries[name] = e
+		}
 	}
 }
 

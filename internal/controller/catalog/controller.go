@@ -33,16 +33,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/controller/updates"
 	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/policy"
@@ -183,7 +186,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		b = b.WatchesRawSource(source.Channel(r.Look.due, enqueue))
 	}
 	return b.
-		Watches(&v1alpha1.AllowancePolicy{}, enqueue).
+		Watches(&v1alpha1.AllowancePolicy{}, enqueue, builder.WithPredicates(concerning())).
 		WatchesMetadata(discovery.Definition(), r.definitionEvents()).
 		WatchesRawSource(atStart).
 		WithOptions(controller.Options{
@@ -192,6 +195,18 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				50*time.Millisecond, maxIndexBackoff),
 		}).
 		Complete(r)
+}
+
+// concerning selects updates of policies that compile goes by: what else their status says follows from
+// that. All policies are looked at for each update.
+func concerning() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, known := e.ObjectOld.(*v1alpha1.AllowancePolicy)
+		after, ok := e.ObjectNew.(*v1alpha1.AllowancePolicy)
+		return !known || !ok || updates.IsOfSpec(before, after) ||
+			before.Status.AdoptedGeneration != after.Status.AdoptedGeneration ||
+			policy.RankOf(before, before.Status.AdoptedGeneration) != policy.RankOf(after, after.Status.AdoptedGeneration)
+	}}
 }
 
 // Ready returns a readiness check: it fails until the policies that there were at the
@@ -206,7 +221,7 @@ func (r *Reconciler) Ready(*http.Request) error {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	var policies v1alpha1.AllowancePolicyList
-	if err := r.Look.over(r.Reader).List(ctx, &policies); err != nil {
+	if err := r.Look.over(r.Reader).List(ctx, &policies, client.UnsafeDisableDeepCopy); err != nil { // Nobody changes them.
 		return reconcile.Result{}, fmt.Errorf("listing policies: %w", err)
 	}
 	kept := r.stillGated(ctx)

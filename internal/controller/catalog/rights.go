@@ -43,7 +43,7 @@ func (r *Reconciler) review(ctx context.Context) error {
 		return nil
 	}
 	var errs []error
-	log := logf.FromContext(ctx)
+	log, reviewed := logf.FromContext(ctx), map[*policy.Policy][]access.Need{}
 	for _, p := range r.Catalog.servedPolicies() {
 		var gated []discovery.Resource
 		if slices.ContainsFunc(p.Entries(), policy.Entry.IsExternal) {
@@ -57,8 +57,9 @@ func (r *Reconciler) review(ctx context.Context) error {
 		if entry, ok := r.Catalog.Get(p.Name); ok && len(missing) > 0 && !slices.Equal(entry.Missing, missing) {
 			log.Info("The operator lacks rights, and does not enforce a policy", "policy", p.Name, "missing", missing)
 		}
-		r.Catalog.review(p, missing)
+		reviewed[p] = missing
 	}
+	r.Catalog.review(reviewed)
 	return errors.Join(errs...)
 }
 

@@ -307,7 +307,7 @@ func (r *Reconciler) authorities(installed *interception.Installed, configuratio
 // selectKubeSystem says whether a policy asks for kube-system.
 func (r *Reconciler) selectKubeSystem(ctx context.Context) (bool, error) {
 	policies := &v1alpha1.AllowancePolicyList{}
-	if err := r.List(ctx, policies); err != nil {
+	if err := r.List(ctx, policies, client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing AllowancePolicies: %w", err)
 	}
 	return slices.ContainsFunc(policies.Items, func(p v1alpha1.AllowancePolicy) bool {
