@@ -427,16 +427,21 @@ func (c *Catalog) watched(holders HolderWatcher) {
 }
 
 // MarkAdopted says that a generation of a policy was adopted, ahead of the watch
-// that will tell so.
+// that will tell so. No other policy stands otherwise for that.
 func (c *Catalog) MarkAdopted(p *policy.Policy) {
-	c.update(func(entries map[string]Entry) {
-		entry, ok := entries[p.Name]
-		if !ok || entry.UID != p.UID {
-			return
-		}
-		entry.adoptedGeneration = max(entry.adoptedGeneration, p.Generation)
-		entries[p.Name] = entry
-	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, ok := c.entries[p.Name]
+	if !ok || before.UID != p.UID {
+		return
+	}
+	entry := before
+	entry.adoptedGeneration = max(entry.adoptedGeneration, p.Generation)
+	entry.derive()
+	c.entries[p.Name] = entry
+	if !sameEntry(before, entry) {
+		c.tellLocked(!usableAs(before, entry), !activeAs(before, entry))
+	}
 }
 
 // update changes the entries, and what else mu guards. Where that makes a
@@ -460,10 +465,15 @@ func (c *Catalog) update(change func(map[string]Entry)) {
 	if c.known == known && maps.EqualFunc(before, c.entries, sameEntry) {
 		return
 	}
-	if !maps.EqualFunc(before, c.entries, usableAs) {
+	c.tellLocked(!maps.EqualFunc(before, c.entries, usableAs), !maps.EqualFunc(before, c.entries, activeAs))
+}
+
+// tellLocked tells everybody of a change, after the indices that are others by it are set.
+func (c *Catalog) tellLocked(ofUsable, ofActive bool) {
+	if ofUsable {
 		c.usableIndex = nil
 	}
-	if !maps.EqualFunc(before, c.entries, activeAs) {
+	if ofActive {
 		c.active.Set(policy.NewIndex(c.collectLocked(active)))
 	}
 	for _, changes := range c.changes {
