@@ -1999,6 +1999,7 @@ var mutants = []mutant{
 	{
 		name:  "what was found withheld is folded in again and again",
 		edits: []edit{{"internal/record/effective.go", " && !knows\n", "\n"}},
+		ways:  []string{"is written into its ledger once"},
 		unit:  []string{"-run=TestFoldBeside|TestUnseenIsFoldedInOnce", "./internal/record", "./internal/controller/holder"},
 	},
 	{

@@ -113,6 +113,7 @@ func policies(t *testing.T) cluster.Policies {
 		if len(errs) > 0 {
 			t.Fatal(errs.ToAggregate())
 		}
+		p.Status.AdoptedGeneration = 1
 		all, out.Objects[p.Name] = append(all, compiled), p
 	}
 	out.Index = policy.NewIndex(all)
@@ -237,6 +238,8 @@ ITSELF, AS A CHILD
 		{Type: v1alpha1.ConditionAccepted, Status: "True"},
 		{Type: v1alpha1.ConditionEnforced, Status: "False", LastTransitionTime: metav1.NewTime(now.Add(-time.Second)), Message: "taking effect"},
 	}
+	untold := see(t, deployment(t))
+	untold.policies.Objects["deployment"].Status.AdoptedGeneration = 0
 	idle := see(t, deployment(t))
 	older := &policy.Policy{Name: "older", For: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, Action: v1alpha1.ActionDeny}
 	idle.policies.Idle = []cluster.Idle{{Policy: older, Why: "the API server does not serve kind Deployment in apps/v1beta1"}}
@@ -267,6 +270,20 @@ WHY NOT MORE
   Not Enforced, 1s ago   AllowancePolicy deployment: taking effect
 
 Something could not be read.
+`,
+		},
+		"one whose policy is on its way": {
+			sight: untold,
+			want: `Deployment/web in namespace shop, Steady, generation 3
+It is waiting: its controller has not seen it yet.
+` + deploymentPolicies + `
+ITS CHILDREN, RIGHT NOW
+  KIND         ALLOWED   BECAUSE
+  ReplicaSet   nothing   no allowance counts now; anything is denied (AllowancePolicy deployment)
+` + deploymentRules + `
+WHY NOT MORE
+  Not Enforced   AllowancePolicy deployment: the operator has not come to it, or does not run; none
+                 of it counts yet
 `,
 		},
 		"a root with a policy that is in effect for nothing": {

@@ -148,9 +148,17 @@ const blockedBelowIt = "BlockedBelow"
 // good are the conditions of a policy that should be true; all others should not.
 var good = []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionEnforced}
 
-// wrongWith returns what is wrong with a policy.
+// notYet is what an obstacle is called that is a policy which is not enforced.
+const notYet = "Not " + v1alpha1.ConditionEnforced
+
+// wrongWith returns what is wrong with a policy. One of which the operator has said nothing does not count yet,
+// though it is shown as it will.
 func wrongWith(p *v1alpha1.AllowancePolicy) []Obstacle {
 	var out []Obstacle
+	if len(p.Status.Conditions) == 0 && p.Status.AdoptedGeneration == 0 {
+		out = append(out, Obstacle{What: notYet, Message: fmt.Sprintf(
+			"AllowancePolicy %s: the operator has not come to it, or does not run; none of it counts yet", p.Name)})
+	}
 	for _, c := range p.Status.Conditions {
 		want := metav1.ConditionFalse
 		if slices.Contains(good, c.Type) {
