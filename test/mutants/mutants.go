@@ -1998,8 +1998,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what was found withheld is folded in again and again",
-		edits: []edit{{"internal/record/effective.go", " && !knows\n", "\n"}},
-		ways:  []string{"is written into its ledger once"},
+		edits: []edit{{"internal/record/effective.go", "ledger.Annotation(holder, ledger.NameApproved) != \"\"", "false"}},
 		unit:  []string{"-run=TestFoldBeside|TestUnseenIsFoldedInOnce", "./internal/record", "./internal/controller/holder"},
 	},
 	{
@@ -2236,9 +2235,24 @@ var mutants = []mutant{
 	},
 	{
 		name: "what is known of a policy is from two moments",
-		edits: []edit{{"internal/controller/catalog/catalog.go", "	if !ok {\n		return View{}, false\n	}\n	return View{Entry: entry, Usable: policy.NewIndex(c.collectLocked(usable))",
+		edits: []edit{{"internal/controller/catalog/catalog.go", "	if !ok {\n		return View{}, false\n	}\n	return View{Entry: entry, Usable: c.usableIndexLocked()",
 			"	if !ok {\n		return View{}, false\n	}\n	c.mu.Unlock()\n	defer c.mu.Lock()\n	return View{Entry: entry, Usable: policy.NewIndex(c.Usable())"}},
 		unit: []string{"-run=TestViewIsOfOneMoment", "./internal/controller/catalog"},
+	},
+	{
+		name:  "a policy stands as it did before others came",
+		edits: []edit{{"internal/controller/catalog/catalog.go", "if !maps.EqualFunc(before, c.entries, sameWeight) {", "if len(before) == 0 {"}},
+		unit:  []string{"-run=TestCatalogOfTwoVersions", "./internal/controller/catalog"},
+	},
+	{
+		name:  "a policy is viewed beside those that were there before",
+		edits: []edit{{"internal/controller/catalog/catalog.go", "	if ofUsable {\n", "	if ofUsable && c.usableIndex == nil {\n"}},
+		unit:  []string{"-run=TestViewFollows", "./internal/controller/catalog"},
+	},
+	{
+		name:  "policies are not indexed when another one is said to be in conflict",
+		edits: []edit{{"internal/controller/catalog/controller.go", "policy.RankOf(before, before.Status.AdoptedGeneration) != policy.RankOf(after, after.Status.AdoptedGeneration)", "false"}},
+		unit:  []string{"-run=TestConcerning", "./internal/controller/catalog"},
 	},
 	{
 		name:  "causes: a request says who changed an object",

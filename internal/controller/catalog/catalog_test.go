@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/access"
 	"kausality.io/operator/internal/controller/controllertest"
 	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/policy"
@@ -228,6 +229,38 @@ func TestCatalogLeavesOutWhatCannotBeWatched(t *testing.T) {
 			t.Errorf("%s policies: %v, want that for Deployments only", name, policies)
 		}
 	}
+}
+
+// TestViewFollows shows that what is kept between two views follows what becomes of the policies.
+func TestViewFollows(t *testing.T) {
+	catalog := New(&policy.Active{})
+	catalog.reviewed = true
+	first, second := adoptedAt(controllertest.PolicyFor("Deployment"), 0), adoptedAt(controllertest.PolicyFor("ReplicaSet"), 0)
+	check := func(what string, usable, inEffect map[string]int64) {
+		t.Helper()
+		view, ok := catalog.View(first.Name)
+		if !ok {
+			t.Fatal("the policy is not known")
+		}
+		if diff := cmp.Diff([]map[string]int64{usable, inEffect}, []map[string]int64{generations(view.Usable.Policies()), generations(view.InEffect.Policies())}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	none := map[string]int64{}
+	catalog.compile([]v1alpha1.AllowancePolicy{first, second}, controllertest.ServedKinds(), false)
+	check("before the first review", none, none)
+	entry, other := catalog.entries[first.Name], catalog.entries[second.Name]
+	lacking := []access.Need{{Resource: "replicasets", Verb: "get"}}
+	catalog.review(map[*policy.Policy][]access.Need{entry.Policy: nil, other.Policy: lacking})
+	check("one of them lacks rights", map[string]int64{"Deployment": 1}, none)
+	catalog.review(map[*policy.Policy][]access.Need{entry.Policy: nil, other.Policy: nil})
+	both := map[string]int64{"Deployment": 1, "ReplicaSet": 1}
+	check("both may be read", both, none)
+	catalog.MarkAdopted(entry.Policy)
+	check("one is adopted", both, map[string]int64{"Deployment": 1})
+	first.Generation = 2
+	catalog.compile([]v1alpha1.AllowancePolicy{first}, controllertest.ServedKinds(), false)
+	check("it is changed, and the other one gone", map[string]int64{"Deployment": 2}, map[string]int64{"Deployment": 2})
 }
 
 func TestCatalogTellsOfChanges(t *testing.T) {

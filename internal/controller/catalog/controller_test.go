@@ -32,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -180,6 +181,38 @@ func TestPolicyIndexReconcile(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.then, got); diff != "" {
 				t.Errorf("the second Reconcile() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestConcerning shows by which updates all policies are looked at.
+func TestConcerning(t *testing.T) {
+	of := func(change func(*v1alpha1.AllowancePolicy)) *v1alpha1.AllowancePolicy {
+		p := adoptedAt(controllertest.PolicyFor("Deployment"), 1)
+		change(&p)
+		return &p
+	}
+	conditions := func(conditionType, reason string) func(*v1alpha1.AllowancePolicy) {
+		return func(p *v1alpha1.AllowancePolicy) {
+			p.Status.Conditions = []metav1.Condition{{Type: conditionType, Reason: reason}}
+		}
+	}
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.AllowancePolicy)
+		want   bool
+	}{
+		"another spec":            {change: func(p *v1alpha1.AllowancePolicy) { p.Generation = 2 }, want: true},
+		"another one of its name": {change: func(p *v1alpha1.AllowancePolicy) { p.UID = "another" }, want: true},
+		"adopted":                 {change: func(p *v1alpha1.AllowancePolicy) { p.Status.AdoptedGeneration = 2 }, want: true},
+		"found in conflict":       {change: conditions(v1alpha1.ConditionAccepted, v1alpha1.ReasonConflicted), want: true},
+		"enforced":                {change: conditions(v1alpha1.ConditionEnforced, v1alpha1.ReasonEnforced)},
+		"a label":                 {change: func(p *v1alpha1.AllowancePolicy) { p.Labels = map[string]string{"team": "ours"} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := of(func(*v1alpha1.AllowancePolicy) {})
+			if got := concerning().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: of(tc.change)}); got != tc.want {
+				t.Errorf("concerns all policies: %t, want %t", got, tc.want)
 			}
 		})
 	}
