@@ -142,6 +142,13 @@ type AllowanceRecordStatus struct {
 	// +optional
 	Blocked *Blocked `json:"blocked,omitempty"`
 
+	// wokenBy are the UpgradeAllowances, with their generations, by which controllers that were
+	// denied something were woken, once for each time, since the target last settled. They are
+	// forgotten once they do not select it any more.
+	// +optional
+	// +listType=atomic
+	WokenBy []string `json:"wokenBy,omitempty"`
+
 	// firstSeen says since when the target holds its active allowances. Where
 	// its status can never tell that it has settled, their time runs from here.
 	// +optional
@@ -310,8 +317,8 @@ type Decision struct {
 	// message that the requester got.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// upgrades are the UpgradeAllowances that select the target and did not let a denied request
-	// through, with their generations.
+	// upgrades are the UpgradeAllowances that select the target and did not, or could not, let a denied
+	// request through, with their generations.
 	// +optional
 	// +listType=atomic
 	Upgrades []string `json:"upgrades,omitempty"`
@@ -319,6 +326,13 @@ type Decision struct {
 	// +optional
 	// +listType=atomic
 	Versions []RequestVersion `json:"versions,omitempty"`
+	// noUpgrade is true where no UpgradeAllowance could let a denied request through, whatever it
+	// says: something else is in the way, such as a change of the target that is withheld.
+	// +optional
+	NoUpgrade bool `json:"noUpgrade,omitempty"`
+	// settled is true where the target was blocked by a denial, and has settled since.
+	// +optional
+	Settled bool `json:"settled,omitempty"`
 }
 
 // ApprovedContent identifies content without telling it.

@@ -332,6 +332,11 @@ func (in *AllowanceRecordStatus) DeepCopyInto(out *AllowanceRecordStatus) {
 		*out = new(Blocked)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.WokenBy != nil {
+		in, out := &in.WokenBy, &out.WokenBy
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.FirstSeen != nil {
 		in, out := &in.FirstSeen, &out.FirstSeen
 		*out = make([]SeenAllowance, len(*in))

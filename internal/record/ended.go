@@ -61,5 +61,6 @@ func End(status *v1alpha1.AllowanceRecordStatus, now time.Time) *v1alpha1.Allowa
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionOverdue)
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionParentIgnored)
 	status.Blocked, status.AnsweredDenials = nil, status.Denials
+	status.WokenBy = nil
 	return status
 }

@@ -29,19 +29,21 @@ import (
 const longestPause = 20 * time.Minute
 
 // IsBlocked reports whether the last that a parent's record says of the user is a denial of what the
-// UpgradeAllowance is about, since that was accepted, and somebody may still wait.
+// UpgradeAllowance is about, since that was accepted, and somebody may still wait. What was denied for another
+// reason is none: what is so of the parent by now does not tell, as a stranger's change may be put back within seconds.
 func (a *Allowance) IsBlocked(status *v1alpha1.AllowanceRecordStatus, now time.Time) bool {
 	d := status.LastDenial
-	return d != nil && d.User == a.User && !a.AcceptedAt.IsZero() && !d.Time.Time.Before(a.AcceptedAt) &&
+	return d != nil && !d.NoUpgrade && d.User == a.User && !a.AcceptedAt.IsZero() && !d.Time.Time.Before(a.AcceptedAt) &&
 		a.isAboutDenial(status, d) && !isOverDenial(status, d, now)
 }
 
 // isOverDenial reports whether nobody waits any more for what was denied. It passed later; or nobody tried
 // again for longestPause, and the parent has settled; or the upgrade of the parent went on, or ended, after
-// the denial. A parent that is made from a revision settles only where nothing was denied since. When a version
-// was last let through is known to some seconds only.
+// the denial; or it is not wanted any more. A parent that is made from a revision settles only where nothing was
+// denied since. When a version was last let through is known to some seconds only.
 func isOverDenial(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision, now time.Time) bool {
 	return status.Blocked == nil && now.Sub(d.Time.Time) > longestPause || denial.Passed(status.History, d) ||
+		d.Settled && slices.ContainsFunc(d.Versions, func(by v1alpha1.RequestVersion) bool { return by.Trigger != v1alpha1.UpgradeOfController }) ||
 		slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {
 			return known.User == d.User && (known.LastUsed != nil && d.Time.Before(known.LastUsed) ||
 				known.Trigger != v1alpha1.UpgradeOfController && known.MovedAt != nil && d.Time.Before(known.MovedAt))
@@ -50,8 +52,8 @@ func isOverDenial(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision, 
 
 // isAboutDenial reports whether a denial is of the upgrade: a controller is denied other things as
 // well, such as what a stranger's change would make of children. That an older version cannot put back
-// what the new one has changed is none. A denial has no versions where none were asked for, as something else
-// is in the way, or where an earlier release recorded it: that may be one of the upgrade as the rest of it may.
+// what the new one has changed is none. A denial has no versions where none could be asked for, or where an
+// earlier release recorded it: that may be one of the upgrade as the rest of it may.
 func (a *Allowance) isAboutDenial(status *v1alpha1.AllowanceRecordStatus, d *v1alpha1.Decision) bool {
 	return len(d.Versions) == 0 && a.mayBeRest(status, d) || slices.ContainsFunc(d.Versions, func(by v1alpha1.RequestVersion) bool {
 		return a.Has(by.Trigger) && !isOlderNow(status.Versions, d.User, by) && a.concerns(status, d, by)

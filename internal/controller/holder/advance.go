@@ -75,6 +75,7 @@ func sameCanonical(a, b *v1alpha1.AllowanceRecordStatus) bool {
 	same.LedgerKey = a.LedgerKey
 	same.FirstSeen, same.History, same.WithheldCount = a.FirstSeen, a.History, a.WithheldCount
 	same.Blocked, same.AnsweredDenials, same.Gated = a.Blocked, a.AnsweredDenials, a.Gated
+	same.WokenBy, same.LastDenial = a.WokenBy, a.LastDenial
 	same.Approved, same.ParentUID = a.Approved, a.ParentUID
 	return equality.Semantic.DeepEqual(a, same)
 }

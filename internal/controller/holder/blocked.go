@@ -44,10 +44,13 @@ type situation struct {
 	policies []string
 	// upgrades are the UpgradeAllowances that select the holder.
 	upgrades []*upgrade.Allowance
+	// helpless is true where something is withheld of the holder by a policy in effect: none of them lets
+	// anything through then.
+	helpless bool
 }
 
 func (v view) situation(effective ledger.Ledger) situation {
-	s := situation{policies: policiesOf(v.policies), upgrades: v.upgrades}
+	s := situation{policies: policiesOf(v.policies), upgrades: v.upgrades, helpless: len(decision.Marked(effective, v.policies)) > 0}
 	for _, e := range effective {
 		if e.IsWithheld() {
 			s.withheld = append(s.withheld, e.Mutation)
@@ -67,20 +70,53 @@ func (s situation) writtenHelps(b *v1alpha1.Blocked) bool {
 }
 
 // unwrittenHelps reports whether a policy or an UpgradeAllowance has come, gone or changed that may
-// help: that is no write of the holder, so that its controllers do not hear of it.
+// help: that is no write of the holder, so that its controllers do not hear of it. Of policies each change counts
+// once: Blocked has those that are there when it begins, whatever was denied.
 func (s situation) unwrittenHelps(status *v1alpha1.AllowanceRecordStatus) bool {
-	return !slices.Equal(s.policies, status.Blocked.Policies) || s.upgradeHelps(status)
+	return !slices.Equal(s.policies, status.Blocked.Policies) || len(s.helping(status)) > 0
 }
 
-// upgradeHelps reports whether an UpgradeAllowance has come, or has changed, that could let through
-// what was denied: one of whoever was denied it, that names the child, and that was not asked
-// then. Each counts once: what is denied again was asked about it.
-func (s situation) upgradeHelps(status *v1alpha1.AllowanceRecordStatus) bool {
+// helping returns the UpgradeAllowances that have come, or have changed, and that could let through
+// what was denied: those of whoever was denied it, that name the child, and that were not asked
+// then. What a denial says of who was asked is not enough for each to count once: the last denial may be of
+// somebody else, and a replica that has not heard of one yet does not name it.
+func (s situation) helping(status *v1alpha1.AllowanceRecordStatus) []string {
 	b, d := status.Blocked, status.LastDenial
-	return d != nil && slices.ContainsFunc(s.upgrades, func(a *upgrade.Allowance) bool {
-		return !slices.Contains(b.Upgrades, a.ID()) && !slices.Contains(d.Upgrades, a.ID()) &&
-			((a.User == b.User || a.User == d.User) && a.IsAbout(d.Kind) || wasDenied(status, a))
+	if d == nil || s.helpless {
+		return nil
+	}
+	var out []string
+	for _, a := range s.upgrades {
+		id := a.ID()
+		if !slices.Contains(b.Upgrades, id) && !slices.Contains(d.Upgrades, id) && mayWake(status, a) &&
+			((a.User == b.User || a.User == d.User) && a.IsAbout(d.Kind) || wasDenied(status, a)) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// mayWake bounds how often one UpgradeAllowance wakes the controllers of a holder before it settles, whatever they
+// are denied then: each write that wakes them is followed by a denial where it does not help, and that by the next
+// write. It is once, and once more where its own user was denied something since: a replica that has not heard of
+// it yet may have done that.
+func mayWake(status *v1alpha1.AllowanceRecordStatus, a *upgrade.Allowance) bool {
+	woken := 0
+	for _, id := range status.WokenBy {
+		if id == a.ID() {
+			woken++
+		}
+	}
+	return woken == 0 || woken == 1 && status.LastDenial.User == a.User
+}
+
+// remember keeps of those by which controllers were woken what still selects the holder, and adds those that wake
+// them now.
+func (s situation) remember(status *v1alpha1.AllowanceRecordStatus, waking []string) {
+	known := slices.DeleteFunc(slices.Clone(status.WokenBy), func(id string) bool {
+		return !slices.ContainsFunc(s.upgrades, func(a *upgrade.Allowance) bool { return a.ID() == id })
 	})
+	status.WokenBy = append(known, waking...)
 }
 
 // wasDenied reports whether whoever an UpgradeAllowance is for was denied a change of a child that it
@@ -102,9 +138,17 @@ func wasDenied(status *v1alpha1.AllowanceRecordStatus, a *upgrade.Allowance) boo
 func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Ledger) {
 	now := v.situation(effective)
 	waiting := !v.progress.Settled && v.obj.GetDeletionTimestamp() == nil
+	if !waiting {
+		status.WokenBy = nil
+	}
 	if b := status.Blocked; b != nil {
 		if waiting && !isPassed(status) && !now.writtenHelps(b) && (!now.unwrittenHelps(status) || !conditions.ShowsBlocked(v.obj)) {
 			return // To be woken by what is taken away, a controller has to be shown it first.
+		}
+		if waiting {
+			now.remember(status, now.helping(status))
+		} else if d := status.LastDenial; d != nil && v.progress.Settled {
+			d.Settled = true
 		}
 		status.Blocked, status.AnsweredDenials = nil, status.Denials
 		return

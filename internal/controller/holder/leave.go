@@ -90,6 +90,7 @@ func (r *Reconciler) leave(ctx context.Context, req objectcache.Request, next *r
 		err = r.Records.Update(ctx, records[i].Spec.TargetRef, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
 			was := status.Blocked
 			status.Blocked, status.AnsweredDenials = nil, status.Denials
+			status.WokenBy = nil
 			return was != nil
 		})
 		if err != nil {

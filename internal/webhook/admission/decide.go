@@ -113,6 +113,9 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt, before
 		}
 	}
 	verdict = f.byBrokenGlass(ctx, verdict)
+	if !verdict.Allowed && why != doubtBlind {
+		g.gatherHelpless(ctx, r, f, verdict)
+	}
 	if f.Uncreated && why != doubtNone && why != doubtBlind {
 		g.gatherMoving(ctx, f)
 	}

@@ -267,6 +267,8 @@ type facts struct {
 	// UpgradeAllowances for it say.
 	versions []upgrade.Version
 	upgrades []upgradeAsked
+	// noUpgrade is true where none of them could let it through, as something else is in the way.
+	noUpgrade bool
 	// carriesNoReason is true where a request of this sort cannot break the glass, nor another one
 	// that does the same.
 	carriesNoReason bool

@@ -223,7 +223,7 @@ func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict
 	default:
 		d := describe(r, f, verdict)
 		if !verdict.Allowed {
-			d.Upgrades, d.Versions = f.askedUpgrades(), f.standings()
+			d.Upgrades, d.Versions, d.NoUpgrade = f.askedUpgrades(), f.standings(), f.noUpgrade
 		}
 		v.Records.Observe(record.Outcome{
 			Target: f.parent, Decision: &d, Shown: conditions.ShowsBlocked(f.parentObject),

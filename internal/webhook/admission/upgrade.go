@@ -94,6 +94,26 @@ func (g *Gatherer) gatherUpgrades(ctx context.Context, r *request, f *facts) err
 	return nil
 }
 
+// gatherHelpless notes the UpgradeAllowances for a request that was denied for another reason, so that none of them
+// was asked: what the parent is in no state for they do not let through, whatever they say. Whoever waits is not
+// woken by one of them.
+func (g *Gatherer) gatherHelpless(ctx context.Context, r *request, f *facts, verdict decision.Verdict) {
+	if f.ParentState != decision.ParentFound || len(verdict.Uncovered) > 0 && f.MayUpgrade() {
+		return
+	}
+	f.noUpgrade = true
+	allowances := g.Upgrades.For(r.requester.Username)
+	if len(allowances) == 0 {
+		return
+	}
+	parent := ancestry.Holder(ctx, g.Namespaces, f.parentObject)
+	for _, a := range allowances {
+		if a.Selects(parent.Labels, parent.NamespaceLabels) {
+			f.upgrades = append(f.upgrades, upgradeAsked{Allowance: a, selects: true})
+		}
+	}
+}
+
 // gatherMoving finds the UpgradeAllowances by which the parent is being upgraded, whoever makes the request.
 func (g *Gatherer) gatherMoving(ctx context.Context, f *facts) {
 	if !f.MayUpgrade() || !g.Upgrades.Any() {
@@ -251,8 +271,8 @@ func (f *facts) remembersVersionOf(trigger v1alpha1.UpgradeTrigger, user string)
 	})
 }
 
-// askedUpgrades returns the UpgradeAllowances that select the parent and were asked, with their
-// generations. One that comes to select it, as labels change, has not been asked yet: it may help.
+// askedUpgrades returns the UpgradeAllowances that select the parent and were asked, or that nobody had to ask, with
+// their generations. One that comes to select it, as labels change, has not been asked yet: it may help.
 func (f *facts) askedUpgrades() []string {
 	out := make([]string, 0, len(f.upgrades))
 	for _, a := range f.upgrades {
