@@ -88,6 +88,18 @@ func conditioned(obj *unstructured.Unstructured, generation int64, observes bool
 	return settled(whyReady, true)
 }
 
+// unresponsive says what Crossplane's open circuit breaker means for who waits for a change.
+const unresponsive = "too much was changed or refused within seconds, and Crossplane looks at it every half a minute only, for five minutes (condition Responsive)"
+
+// Unresponsive says that Crossplane has stopped following a composite resource for a while, so that what is changed, or
+// allowed, arrives late. It is empty where that is not so.
+func Unresponsive(obj *unstructured.Unstructured) string {
+	if !composed(obj) || !conditionsOf(obj).isFalse(conditionResponsive) {
+		return ""
+	}
+	return unresponsive
+}
+
 // requirement is a condition with the status that it has to have.
 type requirement struct {
 	conditionType string

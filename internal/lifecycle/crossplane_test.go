@@ -60,3 +60,26 @@ func TestCrossplane(t *testing.T) {
 		"no composition, only ready":      {customObject(managed, onlyReady), settledVerdict(whyReady, true)},
 	})
 }
+
+// TestUnresponsive has only a composite resource be told of that Crossplane does not follow.
+func TestUnresponsive(t *testing.T) {
+	const (
+		open   = `{conditions: [{type: Responsive, status: "False", reason: WatchCircuitOpen}]}`
+		closed = `{conditions: [{type: Responsive, status: "True", reason: WatchCircuitClosed}]}`
+		xr     = `{crossplane: {compositionRef: {name: buckets}, resourceRefs: []}}`
+	)
+	for name, tt := range map[string]struct {
+		spec, status, want string
+	}{
+		"an open breaker":  {xr, open, unresponsive},
+		"a closed one":     {xr, closed, ""},
+		"no condition":     {xr, `{}`, ""},
+		"something else's": {`{forProvider: {region: eu}}`, open, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Unresponsive(customObject(tt.spec, tt.status)); got != tt.want {
+				t.Errorf("it says %q", got)
+			}
+		})
+	}
+}

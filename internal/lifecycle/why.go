@@ -38,7 +38,7 @@ const (
 	whySuspended    = "settled: suspended with nothing active"
 	whyTerminating  = "waiting: Pods have to end before its template is rolled out"
 	whyUndeclared   = "waiting: its status does not say what is declared for its kind, at the current generation"
-	whyUnresponsive = "waiting: it changed too often, and Crossplane does not follow it for a while (condition Responsive)"
+	whyUnresponsive = "waiting: " + unresponsive
 	whyUnseen       = "waiting: its controller has not seen it yet"
 	whyWorking      = "waiting: its controller is at work"
 )

@@ -584,6 +584,31 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
 	},
 	{
+		name:  "upgrade: what does not help wakes without end",
+		edits: []edit{{"internal/controller/holder/blocked.go", "!slices.Contains(d.Upgrades, id) && mayWake(status, a) &&", "!slices.Contains(d.Upgrades, id) && (mayWake(status, a) || true) &&"}},
+		unit:  []string{"-run=TestWakesEnd", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: what is withheld wakes as if it were not",
+		edits: []edit{{"internal/controller/holder/blocked.go", "if d == nil || s.helpless {", "if d == nil || s.helpless && false {"}},
+		unit:  []string{"-run=TestWakesEnd|TestHelpsWhenTheWayIsFree", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: a denial for another reason names nobody",
+		edits: []edit{{"internal/webhook/admission/decide.go", "		g.gatherHelpless(ctx, r, f, verdict)\n", ""}},
+		unit:  []string{"-run=TestDenialWhileSomethingIsWithheld", admissionTests},
+	},
+	{
+		name:  "upgrade: what was refused for another reason counts once that has gone",
+		edits: []edit{{"internal/upgrade/blocked.go", "return d != nil && !d.NoUpgrade && d.User", "return d != nil && d.User"}},
+		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
+	},
+	{
+		name:  "upgrade: what is not wanted any more counts",
+		edits: []edit{{"internal/upgrade/blocked.go", "		d.Settled && slices", "		d.Settled && false && slices"}},
+		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
+	},
+	{
 		name:  "upgrade: what waits is woken before it is shown",
 		edits: []edit{{"internal/controller/holder/blocked.go", "(!now.unwrittenHelps(status) || !conditions.ShowsBlocked(v.obj))", "!(now.unwrittenHelps(status) || conditions.ShowsBlocked(v.obj) && false)"}},
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},

@@ -19,12 +19,14 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
@@ -60,6 +62,9 @@ func build(s *sight) *Report {
 	}
 	if len(self.Policies) > 0 {
 		report.Progress = self.progress()
+	}
+	if text := lifecycle.Unresponsive(obj); text != "" && !strings.Contains(report.Progress, text) {
+		report.Notes = append(report.Notes, fmt.Sprintf("%s waits: %s.", phrase.Target(report.Object), text))
 	}
 	for _, policies := range s.policies.Approving(s.chain) {
 		report.AsParent.Approvers = append(report.AsParent.Approvers, names(policies)...)

@@ -28,10 +28,12 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/denial"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/record"
 )
 
@@ -86,6 +88,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	if unread == nil && subject == nil && namespace != metav1.NamespaceAll {
 		report.Notes = append(report.Notes, far(ctx, c, policies)...)
 	}
+	report.Notes = append(report.Notes, unfollowed(seen.obj)...)
 	if unread == nil && seen.obj != nil {
 		report.Notes = append(report.Notes, waitingGates(ctx, c.Children, policies, seen.obj)...)
 	}
@@ -98,6 +101,19 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 		return nil, seen.missing
 	}
 	return report, nil
+}
+
+// unfollowed says that Crossplane has stopped following an object for a while: what would be let through by now has
+// not been tried again yet.
+func unfollowed(obj *unstructured.Unstructured) []string {
+	if obj == nil {
+		return nil
+	}
+	text := lifecycle.Unresponsive(obj)
+	if text == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s waits: %s.", phrase.Target(record.TargetOf(obj)), text)}
 }
 
 // readRecords reads the records of the namespace, or of what may be above and below the subject. near are those

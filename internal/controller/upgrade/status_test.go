@@ -167,6 +167,15 @@ func TestIsBlocked(t *testing.T) {
 	}}
 	same := []v1alpha1.ControllerVersion{moving[0]}
 	same[0].Image = "web:v1"
+	// What was in the way may have gone within seconds.
+	helpless := func(d *v1alpha1.Decision) *v1alpha1.Decision {
+		d.NoUpgrade = true
+		return d
+	}
+	settled := func(d *v1alpha1.Decision) *v1alpha1.Decision {
+		d.Settled = true
+		return d
+	}
 	used := []v1alpha1.ControllerVersion{{User: user, LastUsed: new(later(10))}}
 	tests := map[string]struct {
 		denial   *v1alpha1.Decision
@@ -183,6 +192,12 @@ func TestIsBlocked(t *testing.T) {
 		"something was":      {denial: denial(user, later(1)), want: true},
 		"something else was, of which no version is known":               {denial: &v1alpha1.Decision{User: user, Time: later(1), Kind: "XDatabase"}},
 		"something was, while a stranger's change is withheld":           {denial: denial(user, later(1)), active: withheld},
+		"a stranger's change was withheld then":                          {denial: helpless(denial(user, later(1)))},
+		"a stranger's change was withheld then, and it was upgraded":     {denial: helpless(denial(user, later(1))), versions: upgraded},
+		"a stranger's change was withheld then, and still is":            {denial: helpless(denial(user, later(1))), active: withheld, waits: true},
+		"a controller's parent has settled since":                        {denial: settled(of(v1alpha1.StandingNew)), want: true},
+		"what is made from a revision has settled since":                 {denial: settled(of(v1alpha1.StandingNew, v1alpha1.StandingFirst))},
+		"what is made from a revision waits":                             {denial: of(v1alpha1.StandingNew, v1alpha1.StandingFirst), want: true},
 		"an older version was":                                           {denial: of(v1alpha1.StandingOlder)},
 		"a new version was":                                              {denial: of(v1alpha1.StandingNew), want: true},
 		"the version was that it moves to":                               {denial: of(v1alpha1.StandingMoving), want: true},

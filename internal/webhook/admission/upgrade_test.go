@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -568,6 +569,71 @@ func TestDenialSaysWhatWasAsked(t *testing.T) {
 		if pod == "old" && !slices.Equal(standings, []v1alpha1.VersionStanding{v1alpha1.StandingSame}) || pod == "new" && len(standings) > 0 {
 			t.Errorf("by the %s one: %v", pod, standings)
 		}
+	}
+}
+
+// TestDenialNamesWhomNobodyHadToAsk has a denial for another reason name the UpgradeAllowances that select the
+// parent, and say that none of them could have let it through: who waits is not woken by them.
+func TestDenialNamesWhomNobodyHadToAsk(t *testing.T) {
+	elsewhere := strings.Replace(replicaSetUpgrade, "spec:", "spec:\n  objectSelector: {matchLabels: {stage: canary}}", 1)
+	stray := sets.New("uid-child")
+	for name, tt := range map[string]struct {
+		change     func(*facts)
+		allowances []string
+		covered    bool
+		want, says bool
+	}{
+		"nothing is in the way":       {change: func(*facts) {}, allowances: []string{replicaSetUpgrade}},
+		"it does not name the child":  {change: func(f *facts) { f.Parent.OneSided = true }, allowances: []string{replicaSetUpgrade}, want: true, says: true},
+		"it is being deleted":         {change: func(f *facts) { f.Parent.Deleting = true }, allowances: []string{replicaSetUpgrade}, want: true, says: true},
+		"another child was adopted":   {change: func(f *facts) { f.Parent.Surplus = []string{"web-2"} }, allowances: []string{replicaSetUpgrade}, want: true, says: true},
+		"this child was adopted":      {change: func(f *facts) { f.Parent.Strays, f.Child.UID = stray, "uid-child" }, allowances: []string{replicaSetUpgrade}, want: true, says: true},
+		"it selects another parent":   {change: func(f *facts) { f.Parent.Deleting = true }, allowances: []string{elsewhere}, says: true},
+		"there is none":               {change: func(f *facts) { f.Parent.Deleting = true }, says: true},
+		"an allowance would cover it": {change: func(*facts) {}, covered: true, allowances: []string{replicaSetUpgrade}, want: true, says: true},
+		"it has no parent":            {change: func(f *facts) { f.ParentState, f.Parent.Deleting = 0, true }, allowances: []string{replicaSetUpgrade}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUpgrading(t, deployment(3), tt.allowances...)
+			f := &facts{Input: decision.Input{ParentState: decision.ParentFound, Parent: decision.Parent{Name: "web", UID: "uid-web"}}}
+			f.parentObject = deployment(3)
+			tt.change(f)
+			r := &request{}
+			r.requester.Username = deployer
+			v := decision.Verdict{}
+			if !tt.covered {
+				v.Uncovered = []decision.Act{{Operation: decision.Create}}
+			}
+			u.validator.Gatherer.gatherHelpless(t.Context(), r, f, v)
+			var want []string
+			if tt.want {
+				want = []string{u.validator.Gatherer.Upgrades.For(deployer)[0].ID()}
+			}
+			if diff := cmp.Diff(want, f.askedUpgrades(), cmpopts.EquateEmpty()); diff != "" || f.noUpgrade != tt.says {
+				t.Errorf("it says %v, and names (-want +got):\n%s", f.noUpgrade, diff)
+			}
+			if got := f.upgradeText(); got != "" {
+				t.Errorf("a person is told %q", got)
+			}
+		})
+	}
+}
+
+// TestDenialWhileSomethingIsWithheld has that said to the record of the parent.
+func TestDenialWhileSomethingIsWithheld(t *testing.T) {
+	u := newUpgrading(t, unsettled(deployment(5, held("spec.replicas", "3"))), replicaSetUpgrade).rememberingOld()
+	if resp := u.validator.Handle(t.Context(), by(t, "new")); resp.Allowed {
+		t.Fatal("it is allowed")
+	}
+	var got []*v1alpha1.Decision
+	for _, o := range u.observed {
+		if o.Decision != nil {
+			got = append(got, o.Decision)
+		}
+	}
+	want := []string{u.validator.Gatherer.Upgrades.For(deployer)[0].ID()}
+	if len(got) != 1 || !got[0].NoUpgrade || !slices.Equal(got[0].Upgrades, want) || len(got[0].Versions) > 0 || u.asked > 0 {
+		t.Errorf("%d versions were asked for, and it says %+v", u.asked, got)
 	}
 }
 
