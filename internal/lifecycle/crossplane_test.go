@@ -77,7 +77,7 @@ func TestUnresponsive(t *testing.T) {
 		"something else's": {`{forProvider: {region: eu}}`, open, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Unresponsive(customObject(tt.spec, tt.status)); got != tt.want {
+			if got := Unresponsive(parse(t, customObject(tt.spec, tt.status))); got != tt.want {
 				t.Errorf("it says %q", got)
 			}
 		})

@@ -18,7 +18,6 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -29,7 +28,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -42,23 +40,21 @@ import (
 // through only.
 func (c *versioned) follow(ctx context.Context, thing *unstructured.Unstructured) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	ended, seen := make(chan struct{}), ""
+	ended, seen, now := make(chan struct{}), "", thing.DeepCopy()
 	go func() {
 		defer GinkgoRecover()
 		defer close(ended)
 		_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-			now := thing.DeepCopy()
-			if c.Get(ctx, client.ObjectKeyFromObject(thing), now) != nil || now.GetResourceVersion() == seen {
+			if c.Get(ctx, client.ObjectKeyFromObject(now), now) != nil || now.GetResourceVersion() == seen {
 				return false, nil
 			}
 			wanted, _, _ := unstructured.NestedString(now.Object, "spec", "config")
-			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: thing.GetName()}}
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: now.GetName()}}
 			err := c.have(ctx, now, config, func() error {
 				config.Data = map[string]string{"config": wanted}
 				return nil
 			})
-			seen = now.GetResourceVersion()
-			if err == nil && reportObserved(ctx, c.actor, now) != nil {
+			if seen = now.GetResourceVersion(); err == nil && reportObserved(ctx, c.actor, now) != nil {
 				seen = "" // Somebody has written it meanwhile.
 			}
 			return false, nil
@@ -97,9 +93,7 @@ var _ = Describe("A controller that waits for something else than an upgrade", f
 		stranger.setThing(ctx, thing, `{"config":"theirs"}`)
 		Eventually(ctx, func(g Gomega) *v1alpha1.Blocked { return shared.record(ctx, g, thing).Status.Blocked }).ShouldNot(BeNil())
 		shown := func() int {
-			return len(audit.writes(controlplane.ByUser(operatorUser), controlplane.Succeeded, func(e *auditv1.Event) bool {
-				return e.ObjectRef.APIGroup == group && e.ObjectRef.Resource == "things"
-			}))
+			return len(audit.writes(controlplane.ByUser(operatorUser), controlplane.Succeeded, controlplane.OfResource(group, "things")))
 		}
 		refused := func() int {
 			return len(audit.writes(controlplane.ByUser(user), controlplane.Refused(http.StatusForbidden)))
@@ -135,7 +129,7 @@ var _ = Describe("A controller that waits for something else than an upgrade", f
 		Eventually(ctx, func() (string, error) {
 			config := &corev1.ConfigMap{}
 			err := shared.Get(ctx, client.ObjectKeyFromObject(thing), config)
-			return config.Data["config"], errors.Join(err)
+			return config.Data["config"], err
 		}).Should(Equal("theirs"))
 	}, SpecTimeout(specTimeout))
 })
