@@ -111,12 +111,13 @@ var _ = Describe("A controller that waits for something else than an upgrade", f
 			g.Expect(shown()).To(Equal(1), "it is shown once that it is blocked")
 			// It looks at what the stranger wrote, at what is shown, and at what else is written of it.
 			g.Expect(refused()).To(BeNumerically("<=", 4))
-			status := shared.record(ctx, g, thing).Status
-			g.Expect(status.Blocked).NotTo(BeNil())
-			g.Expect(status.WokenBy).To(BeEmpty())
-			g.Expect(status.LastDenial).To(SatisfyAll(HaveField("NoUpgrade", true), HaveField("Upgrades", HaveLen(1))))
+			g.Expect(shared.record(ctx, g, thing).Status.Blocked).NotTo(BeNil())
 		}).WithTimeout(40 * time.Second).WithPolling(time.Second).Should(Succeed())
 		AddReportEntry("quiet", ReportEntryVisibilityAlways, map[string]int{"shown": shown(), "refused": refused()})
+
+		status := shared.recorded(ctx, thing).Status
+		Expect(status.WokenBy).To(BeEmpty())
+		Expect(status.LastDenial).To(SatisfyAll(HaveField("NoUpgrade", true), HaveField("Upgrades", HaveLen(1))))
 
 		By("the UpgradeAllowance not counting that")
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(agreed), agreed)).To(Succeed())

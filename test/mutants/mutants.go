@@ -550,7 +550,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: what waits is woken again and again",
-		edits: []edit{{"internal/controller/holder/blocked.go", "!slices.Contains(b.Upgrades, a.ID()) && !slices.Contains(d.Upgrades, a.ID())", "true"}},
+		edits: []edit{{"internal/controller/holder/blocked.go", "!slices.Contains(b.Upgrades, id) && !slices.Contains(d.Upgrades, id)", "true"}},
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
 	},
 	{
