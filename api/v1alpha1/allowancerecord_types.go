@@ -229,7 +229,7 @@ type AllowanceRecordStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=id
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=1024
 	IgnoredParents []IgnoredParent `json:"ignoredParents,omitempty"`
 
 	// versions are the versions of controllers by which the children of the target were

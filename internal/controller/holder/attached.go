@@ -28,6 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
+	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
@@ -131,7 +132,7 @@ func (v view) reportIgnored(status *v1alpha1.AllowanceRecordStatus) {
 		Reason:             v1alpha1.ReasonAttachedUnseen,
 		Message: fmt.Sprintf("%s was given the parent %s while no operator looked, by nobody knows whom: it bounds nothing and allows nothing here. "+
 			"Who may initiate on %s approves it by the annotation %s=metadata.ownerReferences, or takes it away.",
-			strings.TrimSpace(v.obj.GetKind()+" "+v.obj.GetName()), strings.Join(parents, ", "), v.obj.GetKind(),
+			strings.TrimSpace(v.obj.GetKind()+" "+v.obj.GetName()), listing.Paths(parents), v.obj.GetKind(),
 			ledger.AnnotationKey(v.obj, ledger.NameApprove)),
 	})
 }

@@ -17,6 +17,8 @@ limitations under the License.
 package holder
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,5 +73,25 @@ func TestIgnore(t *testing.T) {
 				t.Errorf("ParentIgnored is %v with %v", said, tc.want)
 			}
 		})
+	}
+}
+
+// TestIgnoredAreToldInShort shows that the record can be written of an object that was given very many parents: each
+// is ignored, and the condition counts those that nobody would read.
+func TestIgnoredAreToldInShort(t *testing.T) {
+	const many = 1000
+	v := look(makeHolder().Unstructured, nil, controllertest.Noon)
+	for i := range many {
+		ref := lineage.Ref{UID: types.UID(strconv.Itoa(i)), Name: strconv.Itoa(i)}
+		v.parents, v.attached.refs = append(v.parents, ref.ID()), append(v.attached.refs, ref)
+	}
+	status := &v1alpha1.AllowanceRecordStatus{}
+	v.ignore(status, &requeue.Soonest{})
+	if got := len(status.IgnoredParents); got != many {
+		t.Errorf("%d are ignored, want %d", got, many)
+	}
+	said := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionParentIgnored)
+	if said == nil || !strings.Contains(said.Message, "and 992 more") || len(said.Message) > 1024 {
+		t.Errorf("the condition: %+v", said)
 	}
 }
