@@ -62,6 +62,9 @@ func checkFits(tb rapid.TB, p *v1alpha1.AllowancePolicy) {
 	}
 	if spec.Maintaining != nil {
 		atMost("maintaining", len(spec.Maintaining.Policies), 32)
+		for _, m := range spec.Maintaining.Policies {
+			entries("maintaining", []v1alpha1.PolicyEntry{m.PolicyEntry})
+		}
 	}
 	atMost("rules", len(spec.Rules), 64)
 	var earned []v1alpha1.Allowance
@@ -207,7 +210,7 @@ func TestLabelsAllowNothingElse(t *testing.T) {
 					continue
 				}
 				switch path := e.Mutations[0].JSONPath; {
-				case strings.HasPrefix(path, "stringData"):
+				case strings.HasPrefix(path, "data"):
 					data++
 				case strings.HasPrefix(path, "metadata.labels"):
 					metadata++

@@ -17,6 +17,7 @@ limitations under the License.
 package kro
 
 import (
+	"encoding/base64"
 	"flag"
 	"fmt"
 	"go/build"
@@ -141,7 +142,7 @@ func (o *oracle) make(instance map[string]any, word any) (made, error) {
 				if _, twice := out.objects[key]; twice {
 					return out, fmt.Errorf("%s: it would be made twice, which kro refuses", key)
 				}
-				out.objects[key] = obj
+				out.objects[key] = storedObject(obj)
 			}
 			live := obj.DeepCopy()
 			if text, ok := word.(string); ok && o.external(n) {
@@ -155,6 +156,25 @@ func (o *oracle) make(instance map[string]any, word any) (made, error) {
 		n.SetObserved(observed)
 	}
 	return out, nil
+}
+
+// storedObject returns an object as the API server stores it: of a Secret what is in stringData is in data.
+func storedObject(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	texts, written := obj.Object["stringData"].(map[string]any)
+	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) || !written {
+		return obj
+	}
+	out := obj.DeepCopy()
+	data, _ := out.Object["data"].(map[string]any)
+	if data == nil {
+		data = map[string]any{}
+	}
+	for name, text := range texts {
+		data[name] = base64.StdEncoding.EncodeToString(fmt.Append(nil, text))
+	}
+	out.Object["data"] = data
+	delete(out.Object, "stringData")
+	return out
 }
 
 func (*oracle) external(n *kroruntime.Node) bool {

@@ -119,6 +119,7 @@ func (n *node) sameObject(m *node) bool {
 func instead(n, m *node, memberships []reach) []reach {
 	var out []reach
 	for _, at := range unlike(n.template, m.template, nil) {
+		at = n.stored(at)
 		for _, r := range memberships {
 			if !r.inclusion {
 				continue
@@ -250,7 +251,7 @@ func (n *node) fields() ([]fieldValue, error) {
 		switch name {
 		case "apiVersion", "kind", "status":
 		default:
-			c.walk(n.template[name], change.Pattern{flow.FieldSegment(name)})
+			c.walk(n.template[name], n.stored(change.Pattern{flow.FieldSegment(name)}))
 		}
 	}
 	return c.out, c.err
