@@ -67,6 +67,9 @@ spec:
   initializing:
     policies:
     - {target: {apiVersion: v1, resource: configmaps}, relation: ControllerChild, verbs: [Create, Update]}
+  maintaining:
+    policies:
+    - {target: {apiVersion: v1, resource: serviceaccounts}, relation: ControllerChild, verbs: [Update], mutations: [{jsonPath: metadata.uid}]}
   rules:
   - trigger: spec.config
     policies:
@@ -206,6 +209,20 @@ func namedByLabels() []bypass {
 			Expect(s.rogue.Create(ctx, free)).To(Succeed())
 			free.Labels = g.labels(g.instance)
 			refuse(s.rogue.Update(ctx, free), id)
+		}},
+		{"changing, or deleting, a child that nothing of its instance reaches", func(ctx context.Context, s *scene) {
+			g := setGraph(ctx)
+			child := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: g.elsewhere, Name: "fixed", Labels: g.labels(g.instance)}}
+			refuse(g.kro.Create(ctx, child.DeepCopy()))
+			g.instance = g.made(ctx, g.alice, "new")
+			child.Labels = g.labels(g.instance)
+			Expect(g.kro.Create(ctx, child)).To(Succeed(), "its instance is new")
+			g.settle(ctx, g.instance)
+			unmounted := client.RawPatch(types.MergePatchType, []byte(`{"automountServiceAccountToken":false}`))
+			for _, who := range []*actor{s.rogue, g.kro, g.alice} {
+				refuse(who.Patch(ctx, child.DeepCopy(), unmounted), "automountServiceAccountToken")
+				refuse(who.Delete(ctx, child.DeepCopy()))
+			}
 		}},
 		{"naming a parent by labels that is none of kro's", func(ctx context.Context, s *scene) {
 			free := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "named"}, Data: map[string]string{"config": "a"}}

@@ -779,6 +779,31 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestLabelsAllowNothingElse", "./internal/derive/kro"},
 	},
 	{
+		name:  "kro: what nothing reaches is not named",
+		edits: []edit{{"internal/derive/draft/sections.go", "	entries = append(entries, d.bounded(entries)...)\n", ""}},
+		unit:  []string{"-run=TestBounded|TestFormer", "./internal/derive/kro"},
+	},
+	{
+		name:  "kro: what a graph has no more is not named",
+		edits: []edit{{"internal/derive/kro/derive.go", "		b.Former(resource)\n", "		_ = resource\n"}},
+		unit:  []string{"-run=TestFormer", "./internal/derive/kro"},
+	},
+	{
+		name:  "kro: what other revisions have is forgotten",
+		edits: []edit{{"internal/controller/kro/former.go", "range revised(served.Name, revisions) {", "range revised(\"\", revisions) {"}},
+		unit:  []string{"-run=TestFormer", "./internal/controller/kro"},
+	},
+	{
+		name:  "kro: what the policy named so far is forgotten",
+		edits: []edit{{"internal/controller/kro/former.go", "	if there == nil {\n", "	if true || there == nil {\n"}},
+		unit:  []string{"-run=TestFormer", "./internal/controller/kro"},
+	},
+	{
+		name:  "kro: texts of a Secret are bounded where nothing is stored",
+		edits: []edit{{"internal/derive/kro/stored.go", "	if n.kind.Group != corev1.GroupName ||", "	if true || n.kind.Group != corev1.GroupName ||"}},
+		unit:  []string{"-run=TestDerive", "./internal/derive/kro"},
+	},
+	{
 		name:  "derive: what variables of a GeneratingPolicy read does not count",
 		edits: []edit{{"internal/derive/generating/follow.go", "variables.Fields[v.Name] = of", "variables.Fields[v.Name] = &flow.Value{Fields: of.Fields, Item: of.Item}"}},
 		unit:  []string{"-run=TestSound", "./internal/derive/generating", "-rapid.nofailfile"},
@@ -930,6 +955,11 @@ var mutants = []mutant{
 			"changing a child that labels name, in another namespace", "taking the labels off a child that name its parent",
 			"giving a child to an instance of one's own by its labels", "giving somebody's instance a child by its labels",
 		},
+	},
+	{
+		name:  "what the maintaining section alone names is not bounded",
+		edits: []edit{{"internal/policy/policy.go", "		show(inSteady, m.Entry)\n", "		_ = m\n"}},
+		ways:  []string{"changing, or deleting, a child that nothing of its instance reaches"},
 	},
 	{
 		name:  "labels name a parent of any kind",

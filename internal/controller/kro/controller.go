@@ -165,7 +165,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req request) (ctrl.Result, e
 		}
 		return ctrl.Result{}, nil
 	}
-	served, pending, err := r.served(ctx, graph)
+	served, revisions, pending, err := r.served(ctx, graph)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -180,7 +180,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req request) (ctrl.Result, e
 	if standing == leftBehind {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	return result, r.keep(ctx, graph, served, there, standing)
+	former, err := r.former(ctx, served, revisions, there)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return result, r.keep(ctx, graph, served, former, there, standing)
 }
 
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,verbs=list;watch
@@ -196,13 +200,17 @@ func (r *Reconciler) switchedOn(ctx context.Context) (bool, error) {
 }
 
 // keep derives the policy of a graph, and writes it where it may.
-func (r *Reconciler) keep(ctx context.Context, graph, served *krov1alpha1.ResourceGraphDefinition, there *v1alpha1.AllowancePolicy, whose standing) error {
+func (r *Reconciler) keep(
+	ctx context.Context, graph, served *krov1alpha1.ResourceGraphDefinition, former []schema.GroupVersionResource,
+	there *v1alpha1.AllowancePolicy, whose standing,
+) error {
 	settings, err := r.Settings.of(graph.Annotations)
 	if err != nil {
 		return r.report(ctx, graph, there, whose == ours, failed(graph.Name, err))
 	}
 	d, err := kro.Derive(served, kro.Options{
 		Subjects: kro.Subjects(settings.Account, settings.Initiators), ResourceFor: r.resourceFor, Maintained: settings.Recreate,
+		Former: former,
 	})
 	if err != nil {
 		return r.report(ctx, graph, there, whose == ours, failed(graph.Name, err))

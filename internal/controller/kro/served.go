@@ -21,6 +21,7 @@ import (
 	"errors"
 	"time"
 
+	krorevisions "github.com/kubernetes-sigs/kro/api/internal.kro.run/v1alpha1"
 	krov1alpha1 "github.com/kubernetes-sigs/kro/api/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,25 +29,28 @@ import (
 )
 
 // served returns the graph that kro serves: the newest of its revisions that kro has verified.
-// It is nil where there is none yet; pending says that kro is about to decide on a newer one.
+// It is nil where there is none yet; pending says that kro is about to decide on a newer one. all are
+// its revisions, as far as kro keeps them.
 //
 // Revisions are of an API that kro calls its own. Where that is not served, it is the graph as
 // it is, if kro has accepted it so.
-func (r *Reconciler) served(ctx context.Context, graph *krov1alpha1.ResourceGraphDefinition) (_ *krov1alpha1.ResourceGraphDefinition, pending bool, err error) {
+func (r *Reconciler) served(ctx context.Context, graph *krov1alpha1.ResourceGraphDefinition) (
+	_ *krov1alpha1.ResourceGraphDefinition, all []krorevisions.GraphRevision, pending bool, err error,
+) {
 	revisions, err := graphrevision.List(ctx, r.Live, graph.Name)
 	if errors.Is(err, graphrevision.ErrNotServed) {
-		return accepted(graph), false, nil
+		return accepted(graph), nil, false, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	serving, pending := graphrevision.Served(graph.Name, revisions, time.Time{})
 	if serving == nil {
-		return nil, pending, nil
+		return nil, revisions, pending, nil
 	}
 	out := graph.DeepCopy()
 	out.Spec = *serving.Spec.Snapshot.Spec.DeepCopy()
-	return out, pending, nil
+	return out, revisions, pending, nil
 }
 
 // accepted returns a graph that kro has accepted as it is, nil where it has not.

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -30,8 +31,9 @@ import (
 // what is derived that it does not allow, by lines that begin with +; none where it allows just
 // that. Who may do it, and what happens to what is not allowed, is not derived, and not compared.
 func Differences(derived, there *v1alpha1.AllowancePolicy) []string {
-	wanted, has := facts(&derived.Spec), facts(&there.Spec)
+	wanted, has := facts(&derived.Spec, nil), facts(&there.Spec, formerOf(derived, there))
 	lines := append(marked("- ", has.Difference(wanted)), marked("+ ", wanted.Difference(has))...)
+	lines = append(lines, unbounded(derived, there)...)
 	slices.SortFunc(lines, func(a, b string) int {
 		if c := strings.Compare(a[2:], b[2:]); c != 0 {
 			return c
@@ -39,6 +41,22 @@ func Differences(derived, there *v1alpha1.AllowancePolicy) []string {
 		return strings.Compare(b, a)
 	})
 	return lines
+}
+
+// unbounded says which resources a policy does not bound while a parent is steady, and should. To bound
+// more is no difference: it allows nothing, and parents may have children of an earlier derivation.
+func unbounded(derived, there *v1alpha1.AllowancePolicy) []string {
+	if derived.Spec.Maintaining == nil {
+		return nil
+	}
+	var out []string
+	bounded := steady(&there.Spec)
+	for _, m := range derived.Spec.Maintaining.Policies {
+		if allowsNothing(m.PolicyEntry) && !named(bounded, resourceOf(m.Target)) {
+			out = append(out, fmt.Sprintf("+ maintaining: %s are bounded, and nothing of them is allowed", shownTarget(m.Target)))
+		}
+	}
+	return out
 }
 
 func marked(mark string, of sets.Set[string]) []string {
@@ -49,9 +67,28 @@ func marked(mark string, of sets.Set[string]) []string {
 	return out
 }
 
-// facts returns what a policy allows, one thing each.
-func facts(spec *v1alpha1.AllowancePolicySpec) sets.Set[string] {
+// formerOf returns the resources of which a policy allows nothing while a parent is steady, and that are not
+// derived: of children that parents had. That these go with what is new or deleted is no difference either.
+func formerOf(derived, there *v1alpha1.AllowancePolicy) []schema.GroupVersionResource {
+	if there.Spec.Maintaining == nil {
+		return nil
+	}
+	var out []schema.GroupVersionResource
+	known := Named(&derived.Spec)
+	for _, m := range there.Spec.Maintaining.Policies {
+		if resource := resourceOf(m.Target); allowsNothing(m.PolicyEntry) && !named(known, resource) {
+			out = append(out, resource)
+		}
+	}
+	return out
+}
+
+// facts returns what a policy allows, one thing each, but that former children go.
+func facts(spec *v1alpha1.AllowancePolicySpec, former []schema.GroupVersionResource) sets.Set[string] {
 	out := sets.New[string]()
+	isFormer := func(e v1alpha1.PolicyEntry) bool {
+		return slices.Equal(e.Verbs, []string{verbDelete}) && named(former, resourceOf(e.Target))
+	}
 	section := func(what string, given bool, entries []v1alpha1.PolicyEntry) {
 		if given && len(entries) == 0 {
 			out.Insert(what + ": anything")
@@ -61,7 +98,7 @@ func facts(spec *v1alpha1.AllowancePolicySpec) sets.Set[string] {
 		}
 	}
 	if s := spec.Initializing; s != nil {
-		section("initializing", true, s.Policies)
+		section("initializing", true, slices.DeleteFunc(slices.Clone(s.Policies), isFormer))
 	}
 	if s := spec.Maintaining; s != nil {
 		for _, m := range s.Policies {
@@ -69,7 +106,7 @@ func facts(spec *v1alpha1.AllowancePolicySpec) sets.Set[string] {
 		}
 	}
 	if s := spec.Deleting; s != nil {
-		section("deleting", true, s.Policies)
+		section("deleting", true, slices.DeleteFunc(slices.Clone(s.Policies), isFormer))
 	}
 	for _, r := range spec.Rules {
 		what := append([]string{r.Trigger}, r.Conditions...)
@@ -82,13 +119,10 @@ func facts(spec *v1alpha1.AllowancePolicySpec) sets.Set[string] {
 }
 
 func entryFacts(what string, e v1alpha1.PolicyEntry) []string {
-	target := fmt.Sprint(e.Target.External)
-	if e.Target.Resource != "" {
-		target = e.Target.Resource
-		if group := e.Target.APIGroup; group != nil && *group != "" {
-			target += "." + *group
-		}
+	if allowsNothing(e) {
+		return nil
 	}
+	target := shownTarget(e.Target)
 	var out []string
 	verbs := e.Verbs
 	if len(verbs) == 0 {
@@ -108,4 +142,11 @@ func entryFacts(what string, e v1alpha1.PolicyEntry) []string {
 		out = append(out, fact)
 	}
 	return out
+}
+
+func shownTarget(t v1alpha1.Target) string {
+	if t.Resource == "" {
+		return fmt.Sprint(t.External)
+	}
+	return resourceOf(t).GroupResource().String()
 }

@@ -35,6 +35,8 @@ type Draft struct {
 	notes []Note
 	// children are the resources of the children, in order.
 	children []schema.GroupVersionResource
+	// former are the resources of children that parents may still have, and get no more.
+	former []schema.GroupVersionResource
 	// triggers are what changes of the parent allow, by the text of the trigger.
 	triggers map[string]*Changes
 	// maintaining is what needs no change of the parent.
@@ -51,6 +53,19 @@ func (d *Draft) Child(resource schema.GroupVersionResource) {
 	if !slices.Contains(d.children, resource) {
 		d.children = append(d.children, resource)
 	}
+}
+
+// Former adds a resource of children that parents may still have, and get no more.
+func (d *Draft) Former(resource schema.GroupVersionResource) {
+	if !named(d.children, resource) && !named(d.former, resource) {
+		d.former = append(d.former, resource)
+	}
+}
+
+// named reports whether a resource is among others, in whichever version: a policy bounds a kind in
+// all of them.
+func named(among []schema.GroupVersionResource, resource schema.GroupVersionResource) bool {
+	return slices.ContainsFunc(among, func(r schema.GroupVersionResource) bool { return r.GroupResource() == resource.GroupResource() })
 }
 
 // Maintaining returns what needs no change of the parent.

@@ -43,10 +43,23 @@ func (d *Draft) Initializing() *v1alpha1.InitializingSection {
 		}
 		out.Policies = append(out.Policies, entry(resource, &t, t.verbs()...))
 	}
+	out.Policies = append(out.Policies, d.pruned(len(out.Policies))...)
 	return out
 }
 
-// Maintained returns what may be done without a change of the parent.
+// pruned returns what may happen to children that parents get no more, where there is room beside a
+// number of entries: they go.
+func (d *Draft) pruned(beside int) []v1alpha1.PolicyEntry {
+	out := make([]v1alpha1.PolicyEntry, 0, len(d.former))
+	for _, resource := range d.former[:min(len(d.former), maxEntries-beside)] {
+		out = append(out, entry(resource, nil, verbDelete))
+	}
+	return out
+}
+
+// Maintained returns what may be done without a change of the parent. What neither this nor a rule lets
+// happen is named all the same, with nothing that it lets happen: of a resource that a policy does not
+// name for steady parents, anything may be done by anybody.
 func (d *Draft) Maintained() *v1alpha1.MaintainingSection {
 	entries := d.entries(d.maintaining)
 	if len(entries) > maxEntries {
@@ -57,6 +70,7 @@ func (d *Draft) Maintained() *v1alpha1.MaintainingSection {
 		}
 		entries = entries[:maxEntries]
 	}
+	entries = append(entries, d.bounded(entries)...)
 	if len(entries) == 0 {
 		return nil
 	}
@@ -82,5 +96,6 @@ func (d *Draft) Deleting() *v1alpha1.DeletingSection {
 	for _, resource := range d.children {
 		out.Policies = append(out.Policies, entry(resource, nil, verbDelete))
 	}
+	out.Policies = append(out.Policies, d.pruned(len(out.Policies))...)
 	return out
 }

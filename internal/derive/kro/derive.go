@@ -40,6 +40,10 @@ type Options struct {
 	ResourceFor func(schema.GroupVersionKind) (schema.GroupVersionResource, bool)
 	// Maintained lets kro make children again that were lost.
 	Maintained bool
+	// Former are resources of children that instances may have of earlier revisions of the graph.
+	// Where the graph has them no more they stay bounded: what they are is for whoever lets an
+	// edit of the graph through.
+	Former []schema.GroupVersionResource
 }
 
 // kroAccount is the service account that kro's chart makes.
@@ -63,8 +67,22 @@ func Derive(rgd *krov1alpha1.ResourceGraphDefinition, opts Options) (*draft.Deri
 		}
 		b.child(n, reaches)
 	}
+	for _, resource := range opts.Former {
+		b.Former(resource)
+	}
 	policy := b.policy(rgd.Name)
 	return &draft.Derivation{Policy: policy, Rows: b.rows, Notes: b.Notes()}, nil
+}
+
+// Kinds returns the kinds of the children that a graph makes, as far as it can be read.
+func Kinds(spec *krov1alpha1.ResourceGraphDefinitionSpec) []schema.GroupVersionKind {
+	var out []schema.GroupVersionKind
+	for _, r := range spec.Resources {
+		if n, err := readNode(r); err == nil && !n.external {
+			out = append(out, n.kind)
+		}
+	}
+	return out
 }
 
 // builder collects what a policy is made of.
