@@ -110,6 +110,9 @@ func TestFormer(t *testing.T) {
 		}
 		return out
 	}
+	if d.Policy.Spec.Maintaining == nil {
+		t.Fatal("nothing is named for steady parents")
+	}
 	var maintaining []v1alpha1.PolicyEntry
 	for _, m := range d.Policy.Spec.Maintaining.Policies {
 		maintaining = append(maintaining, m.PolicyEntry)
