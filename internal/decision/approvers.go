@@ -83,6 +83,10 @@ func approvesAlone(policies []*policy.Policy, text, name string) bool {
 	return approves(policies, text, func(p *policy.Policy) bool { return slices.Contains(p.Initiators(), name) })
 }
 
+// StaysWithheld begins what a requester is told who could approve something and writes an object without doing
+// so. The plugin leaves it out of what it is told of an approval: it says more of one that had no effect.
+const StaysWithheld = "something stays withheld of "
+
 // MayApprove reports whether a requester may approve a change of a field alone.
 func MayApprove(policies []*policy.Policy, r policy.Requester, text string) bool {
 	return policy.MayInitiate(r, withRuleFor(policies, text)) &&

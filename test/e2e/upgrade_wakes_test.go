@@ -43,11 +43,14 @@ import (
 func (c *versioned) follow(ctx context.Context, thing *unstructured.Unstructured) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended, seen, now := make(chan struct{}), "", thing.DeepCopy()
+	isWritten := func() bool {
+		return c.Get(ctx, client.ObjectKeyFromObject(now), now) == nil && now.GetResourceVersion() != seen
+	}
 	go func() {
 		defer GinkgoRecover()
 		defer close(ended)
 		_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-			if c.Get(ctx, client.ObjectKeyFromObject(now), now) != nil || now.GetResourceVersion() == seen {
+			if !isWritten() {
 				return false, nil
 			}
 			wanted, _, _ := unstructured.NestedString(now.Object, "spec", "config")

@@ -1115,7 +1115,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "nobody is told that the value written stays withheld",
-		edits: []edit{{"internal/webhook/admission/waiting.go", "if len(held) == 0 {\n\t\treturn nil\n\t}\n\treturn []string{fmt.Sprintf(\"kausality: something", "if len(held) >= 0 {\n\t\treturn nil\n\t}\n\treturn []string{fmt.Sprintf(\"kausality: something"}},
+		edits: []edit{{"internal/webhook/admission/waiting.go", "if len(held) == 0 {\n\t\treturn nil\n\t}\n\treturn []string{fmt.Sprintf(\"kausality: \"+decision.StaysWithheld", "if len(held) >= 0 {\n\t\treturn nil\n\t}\n\treturn []string{fmt.Sprintf(\"kausality: \"+decision.StaysWithheld"}},
 		unit:  []string{"-run=TestValidate$", admissionTests},
 	},
 	{

@@ -166,7 +166,7 @@ func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Repor
 		Paths:    paths,
 		Added:    only(now, append(before, a.had...)), // What was used up may be in the ledger for a moment still.
 		Removed:  only(a.had, now),
-		Warnings: a.said.Take(),
+		Warnings: a.told(),
 	}, now, nil
 }
 
@@ -187,6 +187,12 @@ func (a *approval) patch(ctx context.Context, text string, opts ...client.PatchO
 	return after, nil
 }
 
+// told returns what the API server warned of the approval. That something stays withheld it tells of any write, also
+// of one that it does not know for an approval.
+func (a *approval) told() []string {
+	return slices.DeleteFunc(a.said.Take(), func(text string) bool { return strings.HasPrefix(text, decision.StaysWithheld) })
+}
+
 // noPath is an approval that Kausality answers with a warning, whoever asks.
 const noPath = ".."
 
@@ -196,7 +202,7 @@ func (a *approval) isTaken(ctx context.Context) (bool, error) {
 	if _, err := a.patch(ctx, noPath, client.DryRunAll); err != nil {
 		return false, err
 	}
-	return len(a.said.Take()) > 0, nil
+	return len(a.told()) > 0, nil
 }
 
 // effective returns the ledger of the object with what only its record tells: what is withheld of an object

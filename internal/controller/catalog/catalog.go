@@ -458,7 +458,8 @@ func (c *Catalog) update(change func(map[string]Entry)) {
 		weigh(c.entries)
 	}
 	for name, e := range c.entries {
-		if e.derive(); !sameEntry(c.entries[name], e) {
+		e.derive()
+		if !sameEntry(c.entries[name], e) {
 			c.entries[name] = e
 		}
 	}

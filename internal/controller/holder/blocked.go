@@ -116,7 +116,7 @@ func (s situation) remember(status *v1alpha1.AllowanceRecordStatus, waking []str
 	known := slices.DeleteFunc(slices.Clone(status.WokenBy), func(id string) bool {
 		return !slices.ContainsFunc(s.upgrades, func(a *upgrade.Allowance) bool { return a.ID() == id })
 	})
-	status.WokenBy = append(known, waking...)
+	status.WokenBy = slices.Concat(known, waking)
 }
 
 // wasDenied reports whether whoever an UpgradeAllowance is for was denied a change of a child that it

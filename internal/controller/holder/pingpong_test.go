@@ -80,7 +80,8 @@ func (p *pingPong) rounds(most int, denials ...v1alpha1.Decision) (woken int) {
 		if p.status.Blocked == nil {
 			p.t.Fatal("a denial does not block")
 		}
-		if p.look(makeHolder().holding(p.holding...).blocked()); p.status.Blocked != nil {
+		p.look(makeHolder().holding(p.holding...).blocked())
+		if p.status.Blocked != nil {
 			return woken
 		}
 		woken++
@@ -159,7 +160,8 @@ func TestHelpsWhenTheWayIsFree(t *testing.T) {
 	p := &pingPong{t: t, policies: []*policy.Policy{replicaPolicy(t)}}
 	p.rounds(1, v1alpha1.Decision{User: waitingUser})
 	p.holding, p.upgrades = held, []*upgrade.Allowance{helpful()}
-	if p.look(makeHolder().holding(held...).blocked()); p.status.Blocked == nil {
+	p.look(makeHolder().holding(held...).blocked())
+	if p.status.Blocked == nil {
 		t.Fatal("it is woken while something is withheld")
 	}
 	p.look(makeHolder().blocked())
@@ -181,7 +183,8 @@ func TestSettledSinceADenial(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &pingPong{t: t, policies: []*policy.Policy{{Name: "deployment", Generation: 1}}}
 			p.rounds(1, v1alpha1.Decision{User: waitingUser})
-			if p.look(tt.then); p.status.LastDenial.Settled != tt.want {
+			p.look(tt.then)
+			if p.status.LastDenial.Settled != tt.want {
 				t.Errorf("settled: %v", p.status.LastDenial.Settled)
 			}
 		})

@@ -604,7 +604,7 @@ func TestDenialNamesWhomNobodyHadToAsk(t *testing.T) {
 			if !tt.covered {
 				v.Uncovered = []decision.Act{{Operation: decision.Create}}
 			}
-			u.validator.Gatherer.gatherHelpless(t.Context(), r, f, v)
+			u.validator.gatherHelpless(t.Context(), r, f, v)
 			var want []string
 			if tt.want {
 				want = []string{u.validator.Gatherer.Upgrades.For(deployer)[0].ID()}

@@ -170,7 +170,7 @@ func TestValidate(t *testing.T) {
 			user: "alice", groups: platformTeam, reason: "Unchanged",
 			before: unsettled(deployment(3, held("spec.replicas", "2"))), after: unsettled(deployment(3, held("spec.replicas", "2"))),
 			warns: []string{
-				"something of Deployment web stays withheld: the change of spec.replicas by mallory is withheld",
+				"something stays withheld of Deployment web: the change of spec.replicas by mallory is withheld",
 				"to write the same value does not approve it; Group platform-team may approve it: kubectl annotate",
 				"kausality.io/approve='spec.replicas@",
 			},

@@ -49,7 +49,7 @@ func (o *outcome) leftWithheld(r *request) []string {
 	if len(held) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("kausality: something of %s stays withheld: %s, and to write the same value does not approve it; %s may approve it: %s",
+	return []string{fmt.Sprintf("kausality: "+decision.StaysWithheld+"%s: %s, and to write the same value does not approve it; %s may approve it: %s",
 		objectText(o.Child.GVK.Kind, o.Child.Name), withheldText(held), anyOf(o.approversOf(withheldPaths(held))), o.approving(held))}
 }
 

@@ -599,8 +599,8 @@ func settled(v *audit.Version) bool {
 		// By Recreate the new ReplicaSet is made once the old Pods have ended, and while it is paused none is. Without replicas no
 		// count tells either.
 		ending := want == 0 && v.At("spec", "strategy", "type") == "Recreate" && s.TerminatingReplicas > 0
-		waiting := want == 0 && v.At("spec", "paused") == true
-		return s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want && !ending && !waiting
+		paused, _ := v.At("spec", "paused").(bool)
+		return s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want && !ending && (want > 0 || !paused)
 	case kinds[replicaSets]:
 		return s.Replicas == want && s.AvailableReplicas == want
 	case kinds[statefulSets]:
