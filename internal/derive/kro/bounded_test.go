@@ -18,6 +18,7 @@ package kro
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,11 +102,11 @@ func TestFormer(t *testing.T) {
 		var out []string
 		for _, e := range entries {
 			if e.Target.Resource == "services" {
-				line := strings.Join(e.Verbs, " ")
+				says := slices.Clone(e.Verbs)
 				for _, m := range e.Mutations {
-					line += " " + m.JSONPath
+					says = append(says, m.JSONPath)
 				}
-				out = append(out, line)
+				out = append(out, strings.Join(says, " "))
 			}
 		}
 		return out
