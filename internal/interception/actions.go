@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -107,7 +108,7 @@ func (r *reporters) add(p *policy.Policy) {
 
 func userOf(s v1alpha1.Subject) string {
 	if s.Kind == v1alpha1.SubjectServiceAccount {
-		return "system:serviceaccount:" + s.Namespace + ":" + s.Name
+		return serviceaccount.MakeUsername(s.Namespace, s.Name)
 	}
 	return s.Name
 }

@@ -20,7 +20,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
@@ -55,10 +54,8 @@ func mayInitiate(policies []*policy.Policy) string {
 			case !s.MayInitiate:
 			case s.Kind == v1alpha1.SubjectGroup:
 				groups.Insert(s.Name)
-			case s.Kind == v1alpha1.SubjectServiceAccount:
-				users.Insert(serviceaccount.MakeUsername(s.Namespace, s.Name))
 			default:
-				users.Insert(s.Name)
+				users.Insert(userOf(s.Subject))
 			}
 		}
 	}

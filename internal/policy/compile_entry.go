@@ -23,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -258,11 +257,7 @@ func (c *compiler) resource(t v1alpha1.Target, path *field.Path) schema.GroupVer
 	if t.APIVersion == "" {
 		c.report(field.Required(path.Child("apiVersion"), "a resource needs the version within its group, such as v1"))
 	}
-	return resourceOf(t)
-}
-
-func resourceOf(t v1alpha1.Target) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: ptr.Deref(t.APIGroup, ""), Version: t.APIVersion, Resource: t.Resource}
+	return ResourceOf(t)
 }
 
 func (c *compiler) mutation(m v1alpha1.FieldMutation, path *field.Path) FieldBound {

@@ -70,7 +70,7 @@ func Misjudged(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 	}
 	if s := spec.Maintaining; s != nil {
 		for i := range s.Policies {
-			if child, served := declared.KindFor(resourceOf(s.Policies[i].Target)); served {
+			if child, served := declared.KindFor(ResourceOf(s.Policies[i].Target)); served {
 				m.conditions(child, s.Policies[i].Conditions, path.Child("maintaining", "policies").Index(i), "the entry lets nothing through")
 			}
 		}

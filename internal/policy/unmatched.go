@@ -108,14 +108,14 @@ func (u *unmatched) subject(s v1alpha1.Subject, path *field.Path) {
 }
 
 func (u *unmatched) entry(e *v1alpha1.PolicyEntry, path *field.Path) {
-	child, served := u.KindFor(resourceOf(e.Target))
+	child, served := u.KindFor(ResourceOf(e.Target))
 	if e.Target.Resource == "" || !served {
 		return
 	}
-	if Exempt(resourceOf(e.Target).GroupResource()) {
+	if Exempt(ResourceOf(e.Target).GroupResource()) {
 		if !slices.Contains(u.apart, child) {
 			u.apart = append(u.apart, child)
-			u.add(path.Child("target"), fmt.Sprintf("Kausality is never asked about %s, and bounds none", resourceOf(e.Target).GroupResource()))
+			u.add(path.Child("target"), fmt.Sprintf("Kausality is never asked about %s, and bounds none", ResourceOf(e.Target).GroupResource()))
 		}
 		return
 	}

@@ -30,8 +30,8 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// The status of a Service never tells whether it is still new. So admission refuses people who may use no allowances
-// what no policy restricts, and explain says the same.
+// TestUnrestrictedBlindly has explain say what admission does where the status of a kind, such as Service, does not tell
+// whether an object is new: who may use no allowances is refused also what no policy restricts.
 func TestUnrestrictedBlindly(t *testing.T) {
 	p := &v1alpha1.AllowancePolicy{}
 	if err := yaml.UnmarshalStrict([]byte(`

@@ -276,7 +276,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 // policy has External entries.
 func (r *Reconciler) categories(policies []v1alpha1.AllowancePolicy) []string {
 	for i := range policies {
-		if slices.ContainsFunc(entries(&policies[i].Spec), func(e v1alpha1.PolicyEntry) bool {
+		if slices.ContainsFunc(policy.EntriesOf(&policies[i].Spec), func(e v1alpha1.PolicyEntry) bool {
 			return e.Relation == v1alpha1.RelationExternal
 		}) {
 			return r.Gates.Categories()

@@ -31,8 +31,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/derive/draft"
 	"kausality.io/operator/internal/derive/kro"
+	"kausality.io/operator/internal/policy"
 )
 
 // The labels by which kro says of which kind the instance is that an object is a child of.
@@ -61,7 +61,7 @@ func (r *Reconciler) former(
 	if there == nil {
 		return out, nil
 	}
-	for _, resource := range draft.Named(&there.Spec) {
+	for _, resource := range policy.NamedResources(&there.Spec) {
 		kind, err := r.Mapper.KindFor(resource)
 		switch {
 		case apimeta.IsNoMatchError(err):

@@ -284,7 +284,7 @@ func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowanceP
 func (r *Reconciler) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, known catalog.View, s standing) ([]string, error) {
 	p := known.Policy
 	var unserved []schema.GroupVersionResource
-	for _, resource := range catalog.NamedResources(&obj.Spec) {
+	for _, resource := range policy.NamedResources(&obj.Spec) {
 		if _, served := r.Kinds.KindFor(resource); !served {
 			unserved = append(unserved, resource)
 		}

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
 )
 
 // nothing is a field that never changes: an entry that allows it alone bounds a resource, and allows
@@ -59,16 +60,8 @@ func targets(entries []v1alpha1.PolicyEntry) []schema.GroupVersionResource {
 	out := make([]schema.GroupVersionResource, 0, len(entries))
 	for _, e := range entries {
 		if e.Target.Resource != "" {
-			out = append(out, resourceOf(e.Target))
+			out = append(out, policy.ResourceOf(e.Target))
 		}
-	}
-	return out
-}
-
-func resourceOf(t v1alpha1.Target) schema.GroupVersionResource {
-	out := schema.GroupVersionResource{Version: t.APIVersion, Resource: t.Resource}
-	if t.APIGroup != nil {
-		out.Group = *t.APIGroup
 	}
 	return out
 }
@@ -77,30 +70,4 @@ func resourceOf(t v1alpha1.Target) schema.GroupVersionResource {
 func allowsNothing(e v1alpha1.PolicyEntry) bool {
 	return len(e.Mutations) == 1 && e.Mutations[0].JSONPath == nothing &&
 		!slices.ContainsFunc(e.Verbs, func(verb string) bool { return verb != verbUpdate })
-}
-
-// Named returns the resources of children that a policy names in any section.
-func Named(spec *v1alpha1.AllowancePolicySpec) []schema.GroupVersionResource {
-	var out []schema.GroupVersionResource
-	if s := spec.Initializing; s != nil {
-		out = append(out, targets(s.Policies)...)
-	}
-	if s := spec.Deleting; s != nil {
-		out = append(out, targets(s.Policies)...)
-	}
-	return append(out, steady(spec)...)
-}
-
-// steady returns the resources that a policy names for steady parents.
-func steady(spec *v1alpha1.AllowancePolicySpec) []schema.GroupVersionResource {
-	var out []schema.GroupVersionResource
-	if s := spec.Maintaining; s != nil {
-		for _, m := range s.Policies {
-			out = append(out, targets([]v1alpha1.PolicyEntry{m.PolicyEntry})...)
-		}
-	}
-	for _, r := range spec.Rules {
-		out = append(out, targets(r.Policies)...)
-	}
-	return out
 }

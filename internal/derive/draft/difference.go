@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
 )
 
 // Differences say what a policy allows that is not derived, by lines that begin with -, and
@@ -50,9 +51,9 @@ func unbounded(derived, there *v1alpha1.AllowancePolicy) []string {
 		return nil
 	}
 	var out []string
-	bounded := steady(&there.Spec)
+	bounded := targets(policy.SteadyEntriesOf(&there.Spec))
 	for _, m := range derived.Spec.Maintaining.Policies {
-		if allowsNothing(m.PolicyEntry) && !named(bounded, resourceOf(m.Target)) {
+		if allowsNothing(m.PolicyEntry) && !named(bounded, policy.ResourceOf(m.Target)) {
 			out = append(out, fmt.Sprintf("+ maintaining: %s are bounded, and nothing of them is allowed", shownTarget(m.Target)))
 		}
 	}
@@ -74,9 +75,9 @@ func formerOf(derived, there *v1alpha1.AllowancePolicy) []schema.GroupVersionRes
 		return nil
 	}
 	var out []schema.GroupVersionResource
-	known := Named(&derived.Spec)
+	known := policy.NamedResources(&derived.Spec)
 	for _, m := range there.Spec.Maintaining.Policies {
-		if resource := resourceOf(m.Target); allowsNothing(m.PolicyEntry) && !named(known, resource) {
+		if resource := policy.ResourceOf(m.Target); allowsNothing(m.PolicyEntry) && !named(known, resource) {
 			out = append(out, resource)
 		}
 	}
@@ -87,7 +88,7 @@ func formerOf(derived, there *v1alpha1.AllowancePolicy) []schema.GroupVersionRes
 func facts(spec *v1alpha1.AllowancePolicySpec, former []schema.GroupVersionResource) sets.Set[string] {
 	out := sets.New[string]()
 	isFormer := func(e v1alpha1.PolicyEntry) bool {
-		return slices.Equal(e.Verbs, []string{verbDelete}) && named(former, resourceOf(e.Target))
+		return slices.Equal(e.Verbs, []string{verbDelete}) && named(former, policy.ResourceOf(e.Target))
 	}
 	section := func(what string, given bool, entries []v1alpha1.PolicyEntry) {
 		if given && len(entries) == 0 {
@@ -148,5 +149,5 @@ func shownTarget(t v1alpha1.Target) string {
 	if t.Resource == "" {
 		return fmt.Sprint(t.External)
 	}
-	return resourceOf(t).GroupResource().String()
+	return policy.ResourceOf(t).GroupResource().String()
 }

@@ -30,6 +30,7 @@ import (
 	"kausality.io/operator/internal/derive/draft"
 	"kausality.io/operator/internal/derive/flow"
 	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/policy"
 )
 
 // Options are what a GeneratingPolicy does not say.
@@ -429,7 +430,7 @@ func (p *parent) deleting() *v1alpha1.DeletingSection {
 		return nil
 	}
 	out.Policies = slices.DeleteFunc(out.Policies, func(e v1alpha1.PolicyEntry) bool {
-		return !p.deletes[schema.GroupVersionResource{Group: *e.Target.APIGroup, Version: e.Target.APIVersion, Resource: e.Target.Resource}]
+		return !p.deletes[policy.ResourceOf(e.Target)]
 	})
 	if len(out.Policies) == 0 {
 		return nil
