@@ -142,9 +142,9 @@ type AllowanceRecordStatus struct {
 	// +optional
 	Blocked *Blocked `json:"blocked,omitempty"`
 
-	// wokenBy are the UpgradeAllowances, with their generations, by which controllers that were
-	// denied something were woken, once for each time, since the target last settled. They are
-	// forgotten once they do not select it any more.
+	// wokenBy are the UpgradeAllowances, with their generations, for which controllers that had been
+	// denied something were woken since the target last settled, one entry for each time. One is
+	// forgotten once it does not select the target any more.
 	// +optional
 	// +listType=atomic
 	WokenBy []string `json:"wokenBy,omitempty"`
@@ -330,7 +330,7 @@ type Decision struct {
 	// says: something else is in the way, such as a change of the target that is withheld.
 	// +optional
 	NoUpgrade bool `json:"noUpgrade,omitempty"`
-	// settled is true where the target was blocked by a denial, and has settled since.
+	// settled is true where the target was blocked by this denial, and has settled since.
 	// +optional
 	Settled bool `json:"settled,omitempty"`
 }

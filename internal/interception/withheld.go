@@ -33,10 +33,10 @@ const (
 	mostGroups     = 200
 )
 
-// leavesWithheld returns true for any write of an object whose ledger tells of something withheld by somebody
-// who may initiate by some policy: what changes nothing leaves that as it is. Observed: a team applied the value
-// that a stranger had set, which only changed who applied it; nothing followed, and nobody was told. Controllers
-// write metadata often, and are no initiators: their writes stay inside the API server.
+// leavesWithheld is true where somebody who may initiate by some policy writes an object whose ledger tells of
+// something withheld: a write that changes nothing leaves that as it is. Observed: a team applied the value that a
+// stranger had set, which only changed who applied it; nothing followed, and nobody was told. Controllers write
+// metadata often, and are no initiators: their writes stay inside the API server.
 func leavesWithheld(in Input) []string {
 	who := mayInitiate(in.Policies)
 	if who == "" {

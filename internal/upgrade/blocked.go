@@ -29,8 +29,8 @@ import (
 const longestPause = 20 * time.Minute
 
 // IsBlocked reports whether the last that a parent's record says of the user is a denial of what the
-// UpgradeAllowance is about, since that was accepted, and somebody may still wait. What was denied for another
-// reason is none: what is so of the parent by now does not tell, as a stranger's change may be put back within seconds.
+// UpgradeAllowance is about, since that was accepted, and somebody may still wait. A denial for another
+// reason is none, which it says itself (NoUpgrade): what was in the way may be gone seconds later.
 func (a *Allowance) IsBlocked(status *v1alpha1.AllowanceRecordStatus, now time.Time) bool {
 	d := status.LastDenial
 	return d != nil && !d.NoUpgrade && d.User == a.User && !a.AcceptedAt.IsZero() && !d.Time.Time.Before(a.AcceptedAt) &&

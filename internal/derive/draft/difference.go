@@ -68,8 +68,8 @@ func marked(mark string, of sets.Set[string]) []string {
 	return out
 }
 
-// formerOf returns the resources of which a policy allows nothing while a parent is steady, and that are not
-// derived: of children that parents had. That these go with what is new or deleted is no difference either.
+// formerOf returns the resources of which a policy allows nothing while a parent is steady and that are not
+// derived: parents had such children. That these may go while a parent is new or deleted is no difference either.
 func formerOf(derived, there *v1alpha1.AllowancePolicy) []schema.GroupVersionResource {
 	if there.Spec.Maintaining == nil {
 		return nil
@@ -84,7 +84,7 @@ func formerOf(derived, there *v1alpha1.AllowancePolicy) []schema.GroupVersionRes
 	return out
 }
 
-// facts returns what a policy allows, one thing each, but that former children go.
+// facts returns what a policy allows, one thing each. That former children go is left out.
 func facts(spec *v1alpha1.AllowancePolicySpec, former []schema.GroupVersionResource) sets.Set[string] {
 	out := sets.New[string]()
 	isFormer := func(e v1alpha1.PolicyEntry) bool {

@@ -47,8 +47,8 @@ func (d *Draft) Initializing() *v1alpha1.InitializingSection {
 	return out
 }
 
-// pruned returns what may happen to children that parents get no more, where there is room beside a
-// number of entries: they go.
+// pruned returns the entries by which children that parents get no more may go, as far as there is room beside
+// so many other entries.
 func (d *Draft) pruned(beside int) []v1alpha1.PolicyEntry {
 	out := make([]v1alpha1.PolicyEntry, 0, len(d.former))
 	for _, resource := range d.former[:min(len(d.former), maxEntries-beside)] {

@@ -82,9 +82,9 @@ func (w *withdrawn) note(uid types.UID, standings ...*approved.Standing) {
 	w.parents[uid] = held
 }
 
-// forget forgets of what was withheld of an object what a later version of it has that was stored, and does not withhold:
-// it was approved, or proved to be carried out. Where that goes in its turn, who has not heard of it yet makes
-// nothing of a stranger's.
+// forget drops what was withheld of an object and is in a later stored version that does not withhold it: it was
+// approved, or proved to be carried out. Where it is taken out after that, a controller that has not heard of it yet
+// makes nothing of a stranger's.
 func (w *withdrawn) forget(uid types.UID, st *approved.Standing) {
 	if st == nil {
 		return

@@ -94,9 +94,8 @@ func (g *Gatherer) gatherUpgrades(ctx context.Context, r *request, f *facts) err
 	return nil
 }
 
-// gatherHelpless notes the UpgradeAllowances for a request that was denied for another reason, so that none of them
-// was asked: what the parent is in no state for they do not let through, whatever they say. Whoever waits is not
-// woken by one of them.
+// gatherHelpless notes the UpgradeAllowances that select the parent of a request which was denied for a reason that no
+// UpgradeAllowance changes, such as a withheld change of the parent. None was asked, and none is to wake whoever waits.
 func (g *Gatherer) gatherHelpless(ctx context.Context, r *request, f *facts, verdict decision.Verdict) {
 	if f.ParentState != decision.ParentFound || len(verdict.Uncovered) > 0 && f.MayUpgrade() {
 		return
