@@ -66,11 +66,12 @@ const denied = "kausality.io\" denied the request"
 const timedOut = "Timeout: request did not complete"
 
 // fault says what is wrong with an answer to a request with something bad in the
-// field; "" if nothing is. The API server may take its time over a long list.
+// field; "" if nothing is. The API server may take its time over a long list: what it refuses by
+// itself it refuses before it asks anybody.
 func (a *answer) fault(field inputs.Field, long bool) string {
 	message := a.status.Message
 	switch {
-	case long && (a.code == http.StatusUnprocessableEntity || strings.HasPrefix(message, timedOut)):
+	case long && (a.code == http.StatusUnprocessableEntity && !strings.Contains(message, denied) || strings.HasPrefix(message, timedOut)):
 		return ""
 	case a.late():
 		return fmt.Sprintf("it takes %s", a.took.Round(time.Millisecond))

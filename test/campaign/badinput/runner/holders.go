@@ -54,7 +54,7 @@ func (h holder) annotate(ctx context.Context, n int, c inputs.Change) error {
 	if err != nil {
 		return err
 	}
-	h.report.add(fmt.Sprintf("%s annotates %s with %s", name, h.path, c), a, a.fault(c.Field, false), h.forged(a, c))
+	h.report.add(fmt.Sprintf("%s annotates %s with %s", name, h.path, c), a, a.fault(c.Field, c.Value.Long), h.forged(a, c))
 	if !a.accepted() {
 		return nil
 	}

@@ -63,6 +63,7 @@ func TestFault(t *testing.T) {
 		"too large for etcd":        {answer: answer{code: http.StatusInternalServerError, status: status("etcdserver: request is too large")}, want: ""},
 
 		"a long list, refused late":   {answer: answer{code: http.StatusUnprocessableEntity, took: time.Minute, status: status("many")}, long: true},
+		"a long list, denied late":    {answer: answer{code: http.StatusUnprocessableEntity, took: time.Minute, status: status(webhook + "spec.rules[0].trigger")}, want: "it takes 1m0s", long: true},
 		"a long list, never answered": {answer: answer{code: http.StatusGatewayTimeout, status: status("Timeout: request did not complete within x")}, long: true},
 
 		"a long list, and a webhook that is late": {answer: answer{code: http.StatusInternalServerError, status: status("failed calling webhook")}, want: "the error is failed calling webhook", long: true},
