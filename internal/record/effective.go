@@ -81,11 +81,15 @@ func Folded(l ledger.Ledger, rec *v1alpha1.AllowanceRecord, holder *unstructured
 // enter, and the withheld changes that it ends leave. What is withheld of a field that
 // is withheld already, or is part of one, is there already, unless another value of it has been
 // approved since. What the same initiator was granted at a later generation stays.
+//
+// Beside approved content the ledger does not tell which value was approved: that content does, and
+// counts whatever a grant says. *Observed* where a grant was compared with it all the same: it was
+// never folded in, and the holder was written for it again and again.
 func Fold(l ledger.Ledger, p v1alpha1.PendingGrant, holder *unstructured.Unstructured) ledger.Ledger {
-	allowances := Allowances(p, holder)
+	allowances, knows := Allowances(p, holder), ledger.Annotation(holder, ledger.NameApproved) != ""
 	rest := l.Without(func(e ledger.Entry) bool {
 		return e.IsWithheld() && (slices.Contains(p.Cleared, e.Mutation) || slices.ContainsFunc(allowances, func(a v1alpha1.Allowance) bool {
-			return a.Relation == v1alpha1.RelationWithheld && a.Mutation == e.Mutation && a.Replaced != e.Replaced
+			return a.Relation == v1alpha1.RelationWithheld && a.Mutation == e.Mutation && a.Replaced != e.Replaced && !knows
 		}))
 	})
 	return rest.Merge(slices.DeleteFunc(allowances, func(a v1alpha1.Allowance) bool {

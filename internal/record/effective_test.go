@@ -335,6 +335,36 @@ func TestFoldKnowsWhatWasApprovedSince(t *testing.T) {
 	}
 }
 
+// Beside approved content the ledger has what is withheld without what was approved of it, with a digest
+// of its own: a grant that withholds it is folded in, whatever the grant says was approved.
+func TestFoldBesideApprovedContent(t *testing.T) {
+	mark := withheld("spec.template")
+	mark.Replaced = "00000000000000000000000000000001"
+	stored := withheld("spec.template")
+	stored.Content = "80e79fde5443"
+	with := holder(3)
+	with.SetAnnotations(map[string]string{v1alpha1.AnnotationApproved: "whatever it is"})
+	for name, tc := range map[string]struct {
+		holder *unstructured.Unstructured
+		stored []v1alpha1.Allowance
+		brings bool
+	}{
+		"what is withheld there":            {holder: with, stored: []v1alpha1.Allowance{stored}},
+		"what is not":                       {holder: with, brings: true},
+		"another field":                     {holder: with, stored: []v1alpha1.Allowance{withheld("spec.paused")}, brings: true},
+		"no approved content":               {holder: holder(3), stored: []v1alpha1.Allowance{stored}, brings: true},
+		"no approved content, the same one": {holder: holder(3), stored: []v1alpha1.Allowance{mark}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := ledger.Ledger{}.Merge(tc.stored...)
+			after := Fold(before, NewPending(nil, tc.holder, []v1alpha1.Allowance{mark}, nil), tc.holder)
+			if got := after.Encode() != before.Encode(); got != tc.brings {
+				t.Errorf("brings something: %t, want %t:\n%s", got, tc.brings, after.Encode())
+			}
+		})
+	}
+}
+
 // TestFold shows what a grant finds in the ledger already, and what it ends of that.
 func TestFold(t *testing.T) {
 	for name, tc := range map[string]struct {

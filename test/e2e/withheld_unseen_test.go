@@ -121,7 +121,10 @@ func (c *cluster) findsUnseen(ctx context.Context, obj client.Object) {
 		g.Expect(ledgerOf(g, obj, ledgerKey)).To(ContainElement(SatisfyAll(
 			HaveField("Relation", v1alpha1.RelationWithheld), HaveField("Mutation", "spec.template"), HaveField("Initiator", ""), HaveField("Content", Not(BeEmpty())),
 		)))
-		g.Expect(c.record(ctx, g, obj).Status.WithheldCount).To(BeEquivalentTo(1))
+		status := c.record(ctx, g, obj).Status
+		g.Expect(status.WithheldCount).To(BeEquivalentTo(1))
+		g.Expect(status.PendingGrants).To(BeEmpty(), "what is withheld is in the ledger")
+		g.Expect(status.Active).To(Equal(ledgerOf(g, obj, ledgerKey)), "the record and the ledger say the same")
 	}).WithTimeout(foundTimeout).Should(Succeed())
 }
 
@@ -150,6 +153,19 @@ var _ = Describe("What a stranger changes while the operator is away", alone, fu
 		Expect(s.owner.warned.take()).To(BeEmpty())
 		shared.withholdsNothing(ctx, s.set)
 		shared.hasPods(ctx, s.ns, map[string]int{"web:1": 3, "web:evil": 1})
+	}, SpecTimeout(specTimeout))
+
+	It("is written into its ledger once", func(ctx SpecContext) {
+		s := onDelete(ctx, "unseen-once")
+		back := killed()
+		s.stranger.change(ctx, s.set, image("web:evil"))
+		back(ctx)
+		shared.findsUnseen(ctx, s.set)
+		audit := shared.watch(s.ns)
+		// The first retry would come after a second, and the next after two more.
+		Consistently(ctx, func() controlplane.AuditEvents {
+			return audit.writes(controlplane.ByUser(operatorUser), controlplane.OnObject(s.ns, s.set.Name))
+		}).WithTimeout(2 * quietMoment).Should(BeEmpty())
 	}, SpecTimeout(specTimeout))
 
 	It("is withheld where it only takes something away, which leaves no time", func(ctx SpecContext) {

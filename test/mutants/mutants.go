@@ -2052,6 +2052,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestFoldKnows", "./internal/record"},
 	},
 	{
+		name:  "what was found withheld is folded in again and again",
+		edits: []edit{{"internal/record/effective.go", "ledger.Annotation(holder, ledger.NameApproved) != \"\"", "false"}},
+		unit:  []string{"-run=TestFoldBeside|TestUnseenIsFoldedInOnce", "./internal/record", "./internal/controller/holder"},
+	},
+	{
 		name:  "what other actions are about lets anybody act",
 		edits: []edit{{"internal/decision/actions.go", "len(acted) == 0 && !caused && p.Action", "len(acted) < 0 && !caused && p.Action"}},
 		unit:  []string{"-run=TestActions", "./internal/decision"},

@@ -93,7 +93,12 @@ func (r *Reconciler) rewrite(ctx context.Context, v view, next *requeue.Soonest)
 		return v.obj, nil // recreated: its own event follows
 	}
 	if patched.GetResourceVersion() == v.obj.GetResourceVersion() {
-		logf.FromContext(ctx).V(1).Info("The ledger did not change; the webhook may not have been reached")
+		if log := logf.FromContext(ctx); r.rewrites.hasGivenUp(v.obj) {
+			log.Info("What is to be written into the ledger stays in the record, as the object did not change whenever this was tried. "+
+				"It is tried again when the object changes; see whether the webhooks are asked about it", "version", v.obj.GetResourceVersion())
+		} else {
+			log.V(1).Info("The ledger did not change; the webhook may not have been reached")
+		}
 		next.At(retry)
 		return v.obj, nil
 	}

@@ -72,6 +72,14 @@ func (r *rewrites) start(obj *unstructured.Unstructured, now time.Time) (next ti
 	return state.next, true
 }
 
+// hasGivenUp reports whether a version of a holder was rewritten in vain as often as that is tried.
+func (r *rewrites) hasGivenUp(obj *unstructured.Unstructured) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	state := r.states[obj.GetUID()]
+	return state.resourceVersion == obj.GetResourceVersion() && state.count >= maxRewrites
+}
+
 // done remembers a holder as the API server returned it.
 func (r *rewrites) done(obj *unstructured.Unstructured) {
 	r.mu.Lock()

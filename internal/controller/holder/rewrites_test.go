@@ -41,6 +41,9 @@ func TestRewritesInVainAreLimited(t *testing.T) {
 		if due {
 			made++
 		}
+		if gone := r.hasGivenUp(versioned("100")); gone != (made == maxRewrites) {
+			t.Fatalf("after %d rewrites it has given up: %t", made, gone)
+		}
 		if next.IsZero() {
 			break
 		}
@@ -51,6 +54,9 @@ func TestRewritesInVainAreLimited(t *testing.T) {
 	}
 	if made != maxRewrites {
 		t.Errorf("made %d rewrites of one version, want %d", made, maxRewrites)
+	}
+	if r.hasGivenUp(versioned("101")) {
+		t.Error("the next version is given up")
 	}
 	if _, due := r.start(versioned("101"), now); !due {
 		t.Error("a rewrite of the next version is not due")

@@ -188,6 +188,35 @@ func TestWithholdUnseen(t *testing.T) {
 	}
 }
 
+// TestUnseenIsFoldedInOnce shows that what nobody has seen is noted in the record no more, once the object says
+// that it is withheld. The webhook says so with a digest of its own.
+func TestUnseenIsFoldedInOnce(t *testing.T) {
+	h := makeHolder()
+	v := look(h.Unstructured, nil, controllertest.Noon)
+	v.content, v.unseen = contentAt(5, "spec.template", "b"), unseen{fields: contentAt(4, "spec.template", "a").Digests}
+	status := &v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", "a")}
+	var next requeue.Soonest
+	v.approve(status, &next)
+	if got := v.advance(t.Context(), status); !got.rewrite || len(status.PendingGrants) != 1 {
+		t.Fatalf("not to be folded in: %+v, %+v", got, status)
+	}
+
+	said := withheldChange("spec.template")
+	said.Initiator, said.Content = "", "80e79fde5443"
+	h = h.holding(said)
+	annotations := h.GetAnnotations()
+	annotations[v1alpha1.AnnotationApproved] = "what was approved"
+	h.SetAnnotations(annotations)
+	after := look(h.Unstructured, nil, controllertest.Noon)
+	after.content = v.content
+	if got := after.advance(t.Context(), status); got.rewrite || len(status.PendingGrants) > 0 {
+		t.Errorf("folded in again: %+v, with %+v pending", got, status.PendingGrants)
+	}
+	if diff := cmp.Diff([]v1alpha1.Allowance{said}, status.Active); diff != "" {
+		t.Errorf("the record does not say what the object says (-object +record):\n%s", diff)
+	}
+}
+
 // TestTold shows until when another replica may tell of a change. What moved on the time of the
 // last one, a label that nobody is asked about, makes none of it seen at the first look.
 func TestTold(t *testing.T) {
