@@ -2295,6 +2295,11 @@ var mutants = []mutant{
 		unit: []string{"-run=TestViewIsOfOneMoment", "./internal/controller/catalog"},
 	},
 	{
+		name:  "a change that nobody has seen is forgotten for the mark of another one",
+		edits: []edit{{"internal/controller/holder/unseen.go", "case v.withheld() && v.says(v.unseen.fields), status.Adopting:", "case v.withheld(), status.Adopting:"}},
+		unit:  []string{"-run=TestUnseenBesideAnotherMark", "./internal/controller/holder"},
+	},
+	{
 		name:  "a policy stands as it did before others came",
 		edits: []edit{{"internal/controller/catalog/catalog.go", "if !maps.EqualFunc(before, c.entries, sameWeight) {", "if len(before) == 0 {"}},
 		unit:  []string{"-run=TestCatalogOfTwoVersions", "./internal/controller/catalog"},

@@ -81,8 +81,9 @@ func (r *Reconciler) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allo
 		v.unseen, _ = found.(unseen)
 		v.unseen.fields = v.stillUnseen(knows)
 		// A mark on the object stays. One that is only noted in the record does not: it counts
-		// for the object as it was, and somebody may change that without our being asked.
-		if v.withheld() || len(v.unseen.fields) == 0 {
+		// for the object as it was, and somebody may change that without our being asked. A mark
+		// of another field says nothing of these.
+		if v.says(v.unseen.fields) {
 			r.changedUnseen.Delete(v.obj.GetUID())
 			v.unseen = unseen{}
 		}
@@ -285,6 +286,17 @@ func (v view) stillUnseen(knows *v1alpha1.AllowanceRecordStatus) []v1alpha1.Cont
 	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, v.effective(knows), v.unseen.had)
 }
 
+// says reports whether the stored ledger withholds each of some fields, or what is above or below it.
+func (v view) says(fields []v1alpha1.ContentDigest) bool {
+	return !slices.ContainsFunc(fields, func(d v1alpha1.ContentDigest) bool {
+		path, err := change.ParsePath(d.Path)
+		return err == nil && !slices.ContainsFunc(v.stored, func(e ledger.Entry) bool {
+			at, err := change.ParsePath(e.Mutation)
+			return e.IsWithheld() && err == nil && at.Overlaps(path)
+		})
+	})
+}
+
 // known returns a time. An operator has looked at the holder by all policies created until then: the
 // time of its last sign of life, which comes at intervals and may be lost, or a later one that the
 // record or the baseline of the holder shows.
@@ -323,7 +335,7 @@ func (v view) approve(status *v1alpha1.AllowanceRecordStatus, next *requeue.Soon
 		status.Approved = nil
 	case !v.attached.until.IsZero():
 		return // Whose its parents are is not known yet.
-	case v.withheld(), status.Adopting:
+	case v.withheld() && v.says(v.unseen.fields), status.Adopting:
 		// The object has what is approved itself, or all of it is until it settles.
 		v.keepApproved(status)
 	case !v.unseen.until.IsZero():

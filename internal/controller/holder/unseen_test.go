@@ -217,6 +217,40 @@ func TestUnseenIsFoldedInOnce(t *testing.T) {
 	}
 }
 
+// TestUnseenBesideAnotherMark shows that what nobody has seen is withheld until the object says so of it, and not
+// only of another field that somebody has changed since.
+func TestUnseenBesideAnotherMark(t *testing.T) {
+	approved, found := contentAt(4, "spec.template", "a"), contentAt(4, "spec.template", "a").Digests
+	for name, tc := range map[string]struct {
+		said []string
+		want int
+	}{
+		"nothing":          {want: 1},
+		"another field":    {said: []string{"spec.replicas"}, want: 1},
+		"the field":        {said: []string{"spec.replicas", "spec.template"}},
+		"a part of it":     {said: []string{"spec.template.spec"}},
+		"what is above it": {said: []string{"spec"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var marks []v1alpha1.Allowance
+			for _, path := range tc.said {
+				marks = append(marks, withheldChange(path))
+			}
+			v := look(makeHolder().holding(marks...).Unstructured, nil, controllertest.Noon)
+			v.content, v.unseen = contentAt(5, "spec.template", "b"), unseen{fields: found, generation: 4}
+			if got := v.says(found); got != (tc.want == 0) {
+				t.Errorf("the object says so: %t", got)
+			}
+			status := &v1alpha1.AllowanceRecordStatus{Approved: approved}
+			var next requeue.Soonest
+			v.approve(status, &next)
+			if got := len(status.PendingGrants); got != tc.want || !cmp.Equal(status.Approved, approved) {
+				t.Errorf("%d grants withhold it, want %d; approved: %+v", got, tc.want, status.Approved)
+			}
+		})
+	}
+}
+
 // TestTold shows until when another replica may tell of a change. What moved on the time of the
 // last one, a label that nobody is asked about, makes none of it seen at the first look.
 func TestTold(t *testing.T) {
