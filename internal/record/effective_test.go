@@ -17,6 +17,7 @@ limitations under the License.
 package record
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -434,6 +435,33 @@ func TestRecordOfAnother(t *testing.T) {
 	}
 }
 
+// keptBeside reports whether a grant stays in a record to which another one is added, whose request found an object
+// like that.
+func keptBeside(t *testing.T, p v1alpha1.PendingGrant, found *unstructured.Unstructured) bool {
+	t.Helper()
+	ref := TargetOf(holder(3))
+	s, _ := endingAfter(t, 0, nil)
+	for _, err := range []error{
+		s.AddPending(t.Context(), ref, p, nil), s.AddPending(t.Context(), ref, v1alpha1.PendingGrant{ID: "new", ContentHash: "new"}, found),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, err := s.stored(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]string, 0, len(rec.Status.PendingGrants))
+	for _, p := range rec.Status.PendingGrants {
+		ids = append(ids, p.ID)
+	}
+	if !slices.Contains(ids, "new") {
+		t.Errorf("the new grant is not kept: %v", ids)
+	}
+	return slices.Contains(ids, p.ID)
+}
+
 // TestReturning shows which grants count again if the object gets their content again.
 func TestReturning(t *testing.T) {
 	grant := func(replicas int64, after string) v1alpha1.PendingGrant {
@@ -460,6 +488,11 @@ func TestReturning(t *testing.T) {
 			}
 			if tc.want && (len(got.Status.PendingGrants) != 1 || got.Spec.TargetRef != rec.Spec.TargetRef) {
 				t.Errorf("Returning() = %+v", got)
+			}
+			for found, want := range map[*unstructured.Unstructured]bool{obj: !tc.want, nil: true} {
+				if kept := keptBeside(t, tc.grant, found); kept != want {
+					t.Errorf("kept when another one is added: %t, want %t; the object is known: %t", kept, want, found != nil)
+				}
 			}
 		})
 	}

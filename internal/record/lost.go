@@ -281,7 +281,7 @@ func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, pa
 // says. Whoever reads that its creation was judged finds all that was granted then.
 func (s *Store) KeepCreation(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, pending ...v1alpha1.PendingGrant) error {
 	for _, p := range pending {
-		if err := s.addPending(ctx, ref, parent, p); err != nil {
+		if err := s.addPending(ctx, ref, parent, p, nil); err != nil {
 			return err
 		}
 	}

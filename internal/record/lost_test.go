@@ -92,7 +92,7 @@ func TestLostRecord(t *testing.T) {
 				}
 			}
 			// Whoever writes first puts it back.
-			err := s.AddPending(t.Context(), ref, v1alpha1.PendingGrant{ID: "new"})
+			err := s.AddPending(t.Context(), ref, v1alpha1.PendingGrant{ID: "new"}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

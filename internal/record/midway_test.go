@@ -66,7 +66,7 @@ func TestEndedMidway(t *testing.T) {
 			lies: func(rec *v1alpha1.AllowanceRecord) bool { return KnowsLedger(rec) && len(rec.Status.Consumed) == 0 },
 		},
 		"a grant of an update": {
-			write: func(ctx context.Context, s *Store) error { return s.AddPending(ctx, ref, grant("one", "a")) }, writes: 2,
+			write: func(ctx context.Context, s *Store) error { return s.AddPending(ctx, ref, grant("one", "a"), nil) }, writes: 2,
 			lies: func(rec *v1alpha1.AllowanceRecord) bool { return rec.Spec.CreationJudged || KnowsLedger(rec) },
 		},
 		"a deletion": {

@@ -154,16 +154,22 @@ func IsAfter(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
 	return err != nil || order > 0
 }
 
+// isLost reports whether the content of a pending grant is gone from holder, or was never stored. holder may be
+// nil: nothing is known of it.
+func isLost(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
+	return holder != nil && p.After != "" && IsAfter(p, holder) && !Counts(p, holder)
+}
+
 // Returning filters the pending grants of a record to those that would count again if holder got their
 // content: it has lost that since, or it was never stored. The operator removes them at its next look.
 // It returns nil if there are none. Both arguments may be nil.
 func Returning(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
-	if rec == nil || holder == nil {
+	if rec == nil {
 		return nil
 	}
 	var gone []v1alpha1.PendingGrant
 	for _, p := range rec.Status.PendingGrants {
-		if p.After != "" && IsAfter(p, holder) && !Counts(p, holder) {
+		if isLost(p, holder) {
 			gone = append(gone, p)
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,16 +39,22 @@ import (
 // AddPending adds a pending grant to the record of an object, which it creates
 // where there is none. Admission calls it before it answers, and never on a dry
 // run; a grant that is made again only gets a new time.
-func (s *Store) AddPending(ctx context.Context, ref v1alpha1.TargetReference, p v1alpha1.PendingGrant) error {
-	return s.addPending(ctx, ref, "", p)
+//
+// Earlier grants whose content the object has lost go in the same write: the new one may be for
+// content that they would count for again, and may withhold what they end. found is the object as
+// it was stored when the request came, nil where that is not known for sure.
+func (s *Store) AddPending(ctx context.Context, ref v1alpha1.TargetReference, p v1alpha1.PendingGrant, found *unstructured.Unstructured) error {
+	return s.addPending(ctx, ref, "", p, found)
 }
 
 // addPending is AddPending for a target whose parent is known: a record that it makes is labeled with the parent's uid.
-func (s *Store) addPending(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, p v1alpha1.PendingGrant) error {
+func (s *Store) addPending(
+	ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, p v1alpha1.PendingGrant, found *unstructured.Unstructured,
+) error {
 	p.Time = metav1.NewTime(s.clock.Now())
 	p.Seen = false
 	return s.update(ctx, ref, parent, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
-		status.PendingGrants = withPending(status.PendingGrants, p)
+		status.PendingGrants = withPending(slices.DeleteFunc(status.PendingGrants, func(old v1alpha1.PendingGrant) bool { return isLost(old, found) }), p)
 		// It is written even where nothing changes: the cache may be behind, and
 		// the grant already gone. The write finds that out, and costs no event.
 		return true

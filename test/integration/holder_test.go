@@ -328,7 +328,7 @@ var _ = Describe("The records of holders", Ordered, func() {
 				group.Go(func() {
 					grant := record.NewPending(&record.Content{Path: "spec.replicas", Value: int64(100 + i)}, nil,
 						[]v1alpha1.Allowance{replicasAllowance(0)}, nil)
-					errs[i] = errors.Join(p.records.AddPending(ctx, target, grant), p.records.AddPending(ctx, target, grant))
+					errs[i] = errors.Join(p.records.AddPending(ctx, target, grant, nil), p.records.AddPending(ctx, target, grant, nil))
 				})
 			}
 			group.Wait()
@@ -575,7 +575,7 @@ var _ = Describe("Holders and the webhook", Ordered, func() {
 		d := deploymentWith(ctx, namespace, "folding")
 		target := targetOf(d, deployments)
 		grant := record.NewPending(&record.Content{Path: "spec.replicas", Value: 4}, nil, []v1alpha1.Allowance{replicasAllowance(0)}, nil)
-		Expect(p.records.AddPending(ctx, target, grant)).To(Succeed())
+		Expect(p.records.AddPending(ctx, target, grant, nil)).To(Succeed())
 		d.Spec.Replicas = ptr.To[int32](4)
 		Expect(k8s.Update(ctx, d)).To(Succeed())
 

@@ -2052,6 +2052,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestFoldKnows", "./internal/record"},
 	},
 	{
+		name:  "a grant whose content is gone stays beside one that withholds it",
+		edits: []edit{{"internal/record/synchronous.go", "return isLost(old, found)", "return isLost(old, nil)"}},
+		unit:  []string{"-run=TestReturning", "./internal/record"},
+	},
+	{
 		name:  "what was found withheld is folded in again and again",
 		edits: []edit{{"internal/record/effective.go", "ledger.Annotation(holder, ledger.NameApproved) != \"\"", "false"}},
 		unit:  []string{"-run=TestFoldBeside|TestUnseenIsFoldedInOnce", "./internal/record", "./internal/controller/holder"},

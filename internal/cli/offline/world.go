@@ -239,7 +239,7 @@ func (r *records) KeepCreation(_ context.Context, _ v1alpha1.TargetReference, _ 
 }
 
 // AddPending implements admission.Records.
-func (r *records) AddPending(_ context.Context, _ v1alpha1.TargetReference, p v1alpha1.PendingGrant) error {
+func (r *records) AddPending(_ context.Context, _ v1alpha1.TargetReference, p v1alpha1.PendingGrant, _ *unstructured.Unstructured) error {
 	r.pending = append(r.pending, p)
 	return nil
 }

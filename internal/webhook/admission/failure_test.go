@@ -158,6 +158,6 @@ func TestDecidedBlindly(t *testing.T) {
 // unwritten is a store whose definition is gone.
 type unwritten struct{ store }
 
-func (unwritten) AddPending(context.Context, v1alpha1.TargetReference, v1alpha1.PendingGrant) error {
+func (unwritten) AddPending(context.Context, v1alpha1.TargetReference, v1alpha1.PendingGrant, *unstructured.Unstructured) error {
 	return record.ErrUndefined
 }

@@ -87,7 +87,7 @@ type Records interface {
 	// Behind reports whether the cache may have older records than those who write them.
 	Behind() bool
 	// AddPending records a grant before the request is answered (D11).
-	AddPending(ctx context.Context, target v1alpha1.TargetReference, grant v1alpha1.PendingGrant) error
+	AddPending(ctx context.Context, target v1alpha1.TargetReference, grant v1alpha1.PendingGrant, found *unstructured.Unstructured) error
 	// BreakGlass notes in a parent's record that a request for a child breaks the
 	// glass, before the request is answered (D13).
 	BreakGlass(ctx context.Context, parent v1alpha1.TargetReference, b v1alpha1.BrokenGlass) error

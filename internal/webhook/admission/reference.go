@@ -339,7 +339,7 @@ func (v *Validator) keepForReaders(ctx context.Context, f *facts, verdict decisi
 			continue
 		}
 		pending := record.NewPending(nil, reader.Object, allowances, nil)
-		errs = append(errs, v.Records.AddPending(ctx, record.TargetOf(reader.Object), pending))
+		errs = append(errs, v.Records.AddPending(ctx, record.TargetOf(reader.Object), pending, nil))
 	}
 	return errors.Join(errs...)
 }

@@ -215,11 +215,15 @@ func (v *Validator) keep(ctx context.Context, r *request, o *outcome) error {
 	if r.old == nil && r.subresource == "" {
 		return v.keepCreation(ctx, r, f, granted)
 	}
+	found := r.old
+	if r.subresource != "" { // What is behind it may be older than its version says.
+		found = nil
+	}
 	for _, pending := range granted {
 		if r.old != nil {
 			pending.After = r.old.GetResourceVersion()
 		}
-		if err := v.Records.AddPending(ctx, r.target(), pending); err != nil {
+		if err := v.Records.AddPending(ctx, r.target(), pending, found); err != nil {
 			return lostError{err}
 		}
 	}

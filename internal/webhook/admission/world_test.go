@@ -234,7 +234,7 @@ func (s store) KeepCreation(_ context.Context, target v1alpha1.TargetReference, 
 	return s.broken
 }
 
-func (s store) AddPending(_ context.Context, _ v1alpha1.TargetReference, p v1alpha1.PendingGrant) error {
+func (s store) AddPending(_ context.Context, _ v1alpha1.TargetReference, p v1alpha1.PendingGrant, _ *unstructured.Unstructured) error {
 	s.pending = append(s.pending, p)
 	return s.broken
 }
