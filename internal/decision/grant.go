@@ -18,6 +18,7 @@ package decision
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -58,6 +59,15 @@ type Problem struct {
 	Path string
 	// Err is set where the condition could not be evaluated.
 	Err error
+}
+
+// Why says why the condition could not be evaluated, as what it does: "costs too much". It is for
+// where Err is set.
+func (p Problem) Why() string {
+	if failed, ok := errors.AsType[*policy.EvalError](p.Err); ok {
+		return failed.Why
+	}
+	return "could not be evaluated"
 }
 
 // OpensGate reports whether the grant has an entry that opens the child's own gate.

@@ -78,7 +78,7 @@ func asksWho(c *policy.Condition) bool {
 func problemText(p Problem) string {
 	text := p.Expression + " (AllowancePolicy " + p.Policy + ")"
 	if p.Err != nil {
-		text += ", which cannot be evaluated"
+		text += ", which " + p.Why()
 	}
 	return text
 }

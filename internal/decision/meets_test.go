@@ -52,7 +52,7 @@ func TestNotMet(t *testing.T) {
 			policies: []string{spec("Deny", rule("spec", "replicasets", ticket+", "+few+", "+failing))},
 			want: []string{
 				"has(object.metadata.annotations['ticket']) (AllowancePolicy p0)",
-				"object.spec.absent < 10 (AllowancePolicy p0), which cannot be evaluated",
+				"object.spec.absent < 10 (AllowancePolicy p0), which fails for this object: a field that it needs is absent or of another type",
 			},
 		},
 		"asked of the object as it is": {

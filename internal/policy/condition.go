@@ -69,13 +69,29 @@ func compileCondition(in scope, source string) (*Condition, error) {
 // Source returns the expression as the policy has it.
 func (c *Condition) Source() string { return c.source }
 
-// Eval evaluates the condition. An error means that it does not hold, and says
-// what to look at; it never carries values of the object, which may be secret.
+// EvalError is why a condition could not be evaluated for an object. It names no values of
+// the object, which may be secret.
+type EvalError struct {
+	// Source is the expression.
+	Source string
+	// Why says what happened, and what to look at.
+	Why string
+	// Err is what it comes from, if anything.
+	Err error
+}
+
+// Error implements error.
+func (e *EvalError) Error() string { return fmt.Sprintf("condition %q %s", e.Source, e.Why) }
+
+// Unwrap returns what the error comes from.
+func (e *EvalError) Unwrap() error { return e.Err }
+
+// Eval evaluates the condition. An error, an EvalError, means that it does not hold.
 // The cost of a call is limited to what the API server grants one expression, and to what
 // is left of the budget.
 func (c *Condition) Eval(ctx context.Context, in Activation) (bool, error) {
 	if in.Budget.spent() {
-		return false, fmt.Errorf("condition %q was not evaluated: the expressions before it cost all that they may together; make them look at less", c.source)
+		return false, &EvalError{Source: c.source, Why: "was not evaluated: the expressions before it cost all that they may together; make them look at less"}
 	}
 	result, details, err := c.program.ContextEval(ctx, &in)
 	in.Budget.spend(details)
@@ -83,15 +99,15 @@ func (c *Condition) Eval(ctx context.Context, in Activation) (bool, error) {
 		var ended interpreter.EvalCancelledError
 		switch {
 		case ctx.Err() != nil:
-			return false, fmt.Errorf("condition %q was interrupted: %w", c.source, context.Cause(ctx))
+			return false, &EvalError{Source: c.source, Why: fmt.Sprintf("was interrupted: %v", context.Cause(ctx)), Err: context.Cause(ctx)}
 		case errors.As(err, &ended) && ended.Cause == interpreter.CostLimitExceeded:
-			return false, fmt.Errorf("condition %q costs more than one expression may: make it look at less", c.source)
+			return false, &EvalError{Source: c.source, Why: "costs more than one expression may: make it look at less"}
 		}
-		return false, fmt.Errorf("condition %q fails for this object: a field that it needs is absent or of another type", c.source)
+		return false, &EvalError{Source: c.source, Why: "fails for this object: a field that it needs is absent or of another type"}
 	}
 	holds, ok := result.(types.Bool)
 	if !ok {
-		return false, fmt.Errorf("condition %q yields neither true nor false for this object", c.source)
+		return false, &EvalError{Source: c.source, Why: "yields neither true nor false for this object"}
 	}
 	return bool(holds), nil
 }

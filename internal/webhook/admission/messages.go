@@ -259,7 +259,7 @@ func problemsText(problems []decision.Problem) string {
 	for _, p := range problems {
 		text := fmt.Sprintf("the condition %q of AllowancePolicy %s", p.Expression, p.Policy)
 		if p.Err != nil {
-			text += " (it could not be evaluated)"
+			text += " (it " + p.Why() + ")"
 		}
 		if !slices.Contains(out, text) {
 			out = append(out, text)

@@ -18,6 +18,7 @@ package admission
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ import (
 
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/test/pasted"
 )
 
@@ -243,4 +245,27 @@ func mapIn(t *testing.T, obj *unstructured.Unstructured, name string) map[string
 		t.Fatalf("%s has no map %s", obj.GetName(), name)
 	}
 	return fields
+}
+
+// TestProblemsText shows that a condition which fails says why: whether the policy asks too much, or the object has
+// something else than it expects.
+func TestProblemsText(t *testing.T) {
+	named := func(err error) decision.Problem {
+		return decision.Problem{Policy: "p", Expression: "e", Path: "spec", Err: err}
+	}
+	for name, tc := range map[string]struct {
+		problems []decision.Problem
+		want     string
+	}{
+		"does not hold":   {[]decision.Problem{named(nil)}, `the condition "e" of AllowancePolicy p`},
+		"costs too much":  {[]decision.Problem{named(&policy.EvalError{Source: "e", Why: "costs too much"})}, `the condition "e" of AllowancePolicy p (it costs too much)`},
+		"fails otherwise": {[]decision.Problem{named(errors.New("a secret"))}, `the condition "e" of AllowancePolicy p (it could not be evaluated)`},
+		"for two paths":   {[]decision.Problem{named(nil), named(nil)}, `the condition "e" of AllowancePolicy p`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, problemsText(tc.problems)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
 }
