@@ -83,6 +83,12 @@ type Driver interface {
 	// that is being deleted stands for, as far as its ceiling lets it; the hold is
 	// over then.
 	ComputeDeletion(obj *unstructured.Unstructured, kind Kind) Setting
+	// Finalizer is the one by which the system usually keeps an object until it has done with what that stands
+	// for. A system may use others.
+	Finalizer() string
+	// DeletesOutside reports whether the author of an object wants what it stands for to go with it, as far as
+	// the ceiling says.
+	DeletesOutside(obj *unstructured.Unstructured) bool
 	// Annotations, besides Kausality's own, are those whose change matters.
 	Annotations() []string
 	// IsSwitch reports whether a field is the switch, or below it. Its changes are

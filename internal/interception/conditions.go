@@ -123,7 +123,8 @@ func statusOfLedger(in Input) string {
 // may count (D7): no field outside metadata and status, and in metadata neither a
 // label (selectors, and the lineage of some systems), nor an owner reference (D5),
 // nor an annotation of ours or one that gates go by, nor anything that some policy names. Finalizers,
-// managed fields and the deletion timestamp do not count. The operator's own empty
+// managed fields and the deletion timestamp do not count, but for the finalizers of an object whose
+// deletion is held back (D16). The operator's own empty
 // updates pass, as it makes them to have a pending grant folded in (D11).
 //
 // The spec comes first: of most updates that count, little else is looked at.
@@ -153,7 +154,7 @@ func somethingCounts(in Input) string {
 		byOperator(in),
 	}
 	metadata := []string{metadataDiffers(named.fields), annotationDiffers(named.annotations, true)}
-	return anyOf(slices.Concat(alternatives, contentDiffers, metadata, somebodyActs(in, inObject), showsParent(in), losesFields(in), leavesWithheld(in))...)
+	return anyOf(slices.Concat(alternatives, contentDiffers, metadata, somebodyActs(in, inObject), showsParent(in), losesFields(in), leavesWithheld(in), endsHeldDeletion(in))...)
 }
 
 // contentDiffers are true where a field outside metadata and status differs, or somebody sends an object

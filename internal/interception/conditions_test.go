@@ -452,6 +452,40 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// TestFinalizersOfWhatIsHeld checks that the hooks are asked about finalizers while they hold a deletion back, and only then.
+func TestFinalizersOfWhatIsHeld(t *testing.T) {
+	object := func(held bool, finalizers ...any) *unstructured.Unstructured {
+		metadata := map[string]any{"name": "name", "namespace": "ns", "annotations": map[string]any{"other": "1"}}
+		if held {
+			metadata["annotations"] = map[string]any{v1alpha1.AnnotationGateHeld: "{}"}
+		}
+		if len(finalizers) > 0 {
+			metadata["finalizers"] = finalizers
+		}
+		return custom(map[string]any{"metadata": metadata})
+	}
+	gates := func(*policy.Policy) []Gated { return []Gated{{}} }
+	for name, tc := range map[string]struct {
+		old, object *unstructured.Unstructured
+		gated       func(*policy.Policy) []Gated
+		want        bool
+	}{
+		"they are taken off":                    {old: object(true, "x"), object: object(true), gated: gates, want: true},
+		"one is":                                {old: object(true, "x", "y"), object: object(true, "y"), gated: gates, want: true},
+		"they stay":                             {old: object(true, "x"), object: object(true, "x"), gated: gates},
+		"they are taken off what is not held":   {old: object(false, "x"), object: object(false), gated: gates},
+		"they are taken off, and nothing gates": {old: object(true, "x"), object: object(true)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := Input{OperatorUser: operatorUser, Policies: []*policy.Policy{policyNaming(t, "metadata.annotations[jira]")}, Holder: withStatus, Gated: tc.gated}
+			attributes := request{operation: admission.Update, kind: thing, old: tc.old, object: tc.object}.attributes(t, false)
+			if got := called(t, verdictConditions(in), attributes); got != tc.want {
+				t.Errorf("the validating hook is called: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestGlassConditions(t *testing.T) {
 	const key, copied = "kausality.io/break-glass", "replicaset.kausality.io/break-glass"
 	bare := &unstructured.Unstructured{Object: map[string]any{"kind": "Thing", "apiVersion": "example.org/v1"}}

@@ -21,9 +21,11 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate/crossplane"
+	"kausality.io/operator/internal/policy"
 )
 
 // What the admission policy does for objects with a gate (D16): while the webhook is
@@ -86,6 +88,16 @@ var renamesDeleted = gateText(`(oldObject != null && object != null && "{content
 // its deletion is held back.
 var endsHold = gateText(`(oldObject != null && object != null && "{held}" in {old}
 && (!("{paused}" in {new}) || {new}["{paused}"] != "true"))`)
+
+// endsHeldDeletion is true where the finalizers of an object change whose deletion is held back: without one of
+// its system's it would be gone. Of policies that gate nothing no object has such a hold.
+func endsHeldDeletion(in Input) []string {
+	if !slices.ContainsFunc(in.Policies, func(p *policy.Policy) bool { return len(in.gated(p)) > 0 }) {
+		return nil
+	}
+	return []string{`("` + v1alpha1.AnnotationGateHeld + `" in ` + annotations("oldObject") + ` && ` +
+		metadataDiffers(sets.New("finalizers")) + `)`}
+}
 
 // keptOfGate are the keys of the annotations about its gate that a request for an object
 // drops or changes, and broughtOfGate those that it brings. No controller copies them from an

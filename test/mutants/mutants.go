@@ -2524,6 +2524,34 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
+		name:  "anybody ends a hold by taking the finalizers off",
+		edits: []edit{{"internal/webhook/admission/gatekeeper.go", "	if o.gate.state.Held == nil || ", "	if o.gate.state.Held != nil || "}},
+		ways:  []string{"taking the finalizers off what is held back"},
+		cloud: true,
+	},
+	{
+		name:  "nobody asks about the finalizers of what is held back",
+		edits: []edit{{"internal/interception/conditions.go", ", endsHeldDeletion(in))...)", ")...)"}},
+		ways:  []string{"taking the finalizers off what is held back"},
+		cloud: true,
+	},
+	{
+		name:  "what has no finalizer may be deleted",
+		edits: []edit{{"internal/webhook/admission/gatekeeper.go", "	if o.Gate == nil || gate.IsKept(", "	if o.Gate != nil || gate.IsKept("}},
+		ways:  []string{"taking the finalizers off before the deletion"},
+		cloud: true,
+	},
+	{
+		name:  "the finalizer of a provider may go while there is another one",
+		edits: []edit{{"internal/gate/finalizers.go", "slices.Contains(gone, system) || ", ""}},
+		unit:  []string{"-run=TestLetsGo", "./internal/gate"},
+	},
+	{
+		name:  "the garbage collector cannot end the wait for dependents",
+		edits: []edit{{"internal/gate/finalizers.go", " && IsKept(before)", ""}},
+		unit:  []string{"-run=TestLetsGo", "./internal/gate"},
+	},
+	{
 		name:  "a denial without versions is one of every upgrade",
 		edits: []edit{{"internal/upgrade/blocked.go", "len(d.Versions) == 0 && a.mayBeRest(status, d) ||", "len(d.Versions) == 0 ||"}},
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},

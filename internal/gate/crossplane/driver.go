@@ -38,6 +38,9 @@ const (
 	// for.
 	ExternalNameAnnotation = "crossplane.io/external-name"
 
+	// finalizerName is the finalizer of providers that are built with crossplane-runtime and choose no other.
+	finalizerName = "finalizer.managedresource.crossplane.io"
+
 	// SwitchField is the field of spec that is the switch.
 	SwitchField = "managementPolicies"
 
@@ -80,6 +83,14 @@ func (Driver) Keys() []string {
 
 // Verbs implements gate.Driver.
 func (Driver) Verbs() []string { return []string{actionCreate, actionDelete, actionUpdate} }
+
+// Finalizer implements gate.Driver.
+func (Driver) Finalizer() string { return finalizerName }
+
+// DeletesOutside implements gate.Driver.
+func (Driver) DeletesOutside(obj *unstructured.Unstructured) bool {
+	return limit(obj, gate.ReadState(obj.GetAnnotations()).Ceiling).Has(actionDelete)
+}
 
 // Annotations implements gate.Driver. By what kubectl has applied an author may say what the
 // switch is anyway.

@@ -62,6 +62,9 @@ func (v *Validator) rule(ctx context.Context, r *request, o *outcome) (*ruling, 
 	if resp, refused := refusal(r, o); refused {
 		return ru.refuse(refusedByOwn, resp), nil
 	}
+	if resp, refused := o.endsHold(r); refused {
+		return ru.refuse(refusedByOwn, resp), nil
+	}
 	if why := o.gateDeviation(r); why != "" {
 		return ru.refuse(refusedByState, refusedGate(r, o.facts, why)), nil
 	}
