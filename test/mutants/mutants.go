@@ -2552,6 +2552,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestLetsGo", "./internal/gate"},
 	},
 	{
+		name:  "policies for claims are not asked for a rule about the composite resource",
+		edits: []edit{{"internal/knowledge/builtin/crossplane.yaml", "  - spec.resourceRef\n", ""}},
+		unit:  []string{"-run=TestSteeringIsDocumented", "./internal/policy"},
+	},
+	{
+		name:  "a claim that has lost its composite resource is not told of that",
+		edits: []edit{{"internal/webhook/admission/invain.go", "if f.claimed && f.Operation == decision.Create {", "if false {"}},
+		unit:  []string{"-run=TestComposite", "./internal/webhook/admission"},
+	},
+	{
 		name:  "a denial without versions is one of every upgrade",
 		edits: []edit{{"internal/upgrade/blocked.go", "len(d.Versions) == 0 && a.mayBeRest(status, d) ||", "len(d.Versions) == 0 ||"}},
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},

@@ -135,6 +135,11 @@ func TestComposite(t *testing.T) {
 			claim: database(t, "size: 1", created), reason: "Denied", liveReads: 1,
 			says: []string{"parent Database db", "does not name it in spec.resourceRef", "No allowance of Database db counts until it does"},
 		},
+		"created for a claim that has lost the name of another": {
+			user: crossplane, after: xdatabase(t, "size: 1, "+pointsAtClaim),
+			claim: database(t, "size: 1, "+pointsAtXR), reason: "Denied", liveReads: 1,
+			says: []string{"If Database db has had another XDatabase before, put the name of that back into its spec.resourceRef"},
+		},
 		"resized as a claim allows that does not know it": {
 			user: crossplane, before: xdatabase(t, "size: 1, "+pointsAtClaim), after: xdatabase(t, "size: 2, "+pointsAtClaim),
 			claim: database(t, "size: 1", alices), reason: "Denied", liveReads: 1,

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -76,6 +77,10 @@ func (f *facts) withoutRule(v decision.Verdict) string {
 	takes := strings.Join(ways, " or ")
 	if f.isMoved() {
 		takes += ". Who may initiate on both parents moves it in two writes: the first takes it away from the one that it has, the second gives it the other one"
+	}
+	if f.claimed && f.Operation == decision.Create {
+		// Crossplane makes another one for a claim that has lost the name of its own.
+		takes += fmt.Sprintf(". If %s has had another %s before, put the name of that back into its %s", f.parentText(), f.Child.GVK.Kind, lineage.ResourceRefPath)
 	}
 	if own := f.initiatorsOn(v); len(own) > 0 {
 		return fmt.Sprintf("%s may do it; else it takes %s.", anyOf(own), takes)
