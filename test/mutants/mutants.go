@@ -2537,9 +2537,14 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what has no finalizer may be deleted",
-		edits: []edit{{"internal/webhook/admission/gatekeeper.go", "	if o.Gate == nil || gate.IsKept(", "	if o.Gate != nil || gate.IsKept("}},
+		edits: []edit{{"internal/webhook/admission/gatekeeper.go", "	if o.Gate == nil || !o.gate.IsOutside", "	if o.Gate != nil || !o.gate.IsOutside"}},
 		ways:  []string{"taking the finalizers off before the deletion"},
 		cloud: true,
+	},
+	{
+		name:  "a finalizer that comes in the middle of a deletion counts",
+		edits: []edit{{"internal/webhook/admission/gatekeeper.go", "	case !v.bare.has(r.old.GetUID()):", "	default:"}},
+		unit:  []string{"-run=TestFinalizerComesInTheMiddle", "./internal/webhook/admission"},
 	},
 	{
 		name:  "the finalizer of a provider may go while there is another one",

@@ -32,7 +32,7 @@ import (
 // endsHold returns the answer to a request by which an object would be gone without its system having seen
 // that: a hold is of no use without the finalizer of the system. To take finalizers off is what people do when
 // a deletion hangs, and what the object stands for would stay, with nobody to know of it.
-func (o *outcome) endsHold(r *request) (admission.Response, bool) {
+func (v *Validator) endsHold(r *request, o *outcome) (admission.Response, bool) {
 	if o.gate == nil || r.subresource != "" || r.old == nil || annotation(r.old, v1alpha1.AnnotationOrphan) == isTrue {
 		return admission.Response{}, false
 	}
@@ -40,7 +40,7 @@ func (o *outcome) endsHold(r *request) (admission.Response, bool) {
 	case decision.Update:
 		return o.takesKeeper(r)
 	case decision.Delete:
-		return o.lacksKeeper(r)
+		return v.lacksKeeper(r, o)
 	default:
 		return admission.Response{}, false
 	}
@@ -61,9 +61,9 @@ func (o *outcome) takesKeeper(r *request) (admission.Response, bool) {
 }
 
 // lacksKeeper is about a deletion that nothing can hold back, as the object has no finalizer. What its author
-// does not want to go, or what is not there, is not lost by that.
-func (o *outcome) lacksKeeper(r *request) (admission.Response, bool) {
-	if o.Gate == nil || gate.IsKept(r.old.GetFinalizers()) || !o.gate.IsOutside(r.old) || !o.gate.DeletesOutside(r.old) {
+// does not want to go, or what is not there, is not lost by that. For some seconds after such a refusal that goes for what has got one, too.
+func (v *Validator) lacksKeeper(r *request, o *outcome) (admission.Response, bool) {
+	if o.Gate == nil || !o.gate.IsOutside(r.old) || !o.gate.DeletesOutside(r.old) {
 		return admission.Response{}, false
 	}
 	switch o.verdict.Reason {
@@ -71,7 +71,13 @@ func (o *outcome) lacksKeeper(r *request) (admission.Response, bool) {
 		return admission.Response{}, false
 	default:
 	}
-	return o.refusedLoss(r, fmt.Sprintf("%s has no finalizer of its provider, such as %s: it would be gone at once, and what it stands for outside would stay there, "+
+	switch kept := gate.IsKept(r.old.GetFinalizers()); {
+	case !kept:
+		v.bare.note(r.old.GetUID())
+	case !v.bare.has(r.old.GetUID()):
+		return admission.Response{}, false
+	}
+	return o.refusedLoss(r, fmt.Sprintf("%s has, or had a moment ago, no finalizer of its provider, such as %s: it would be gone at once, and what it stands for outside would stay there, "+
 		"with nobody to know of it; try again once its provider has put that back, which it does when it looks next",
 		objectText(r.gvk.Kind, r.objectName()), o.gate.Finalizer())), true
 }

@@ -20,9 +20,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
@@ -97,7 +101,7 @@ func TestNothingEndsAHold(t *testing.T) {
 			user: "mallory", before: bucketOf(free, kept(keeper)), after: bucketOf(free),
 		},
 		"the deletion of what has no finalizer": {
-			user: "mallory", before: bucketOf(free), says: []string{"Bucket b has no finalizer of its provider, such as " + keeper + ": it would be gone at once", orphans},
+			user: "mallory", before: bucketOf(free), says: []string{"Bucket b has, or had a moment ago, no finalizer of its provider, such as " + keeper + ": it would be gone at once", orphans},
 		},
 		"the same, by who may initiate": {user: "alice", groups: platformTeam, before: bucketOf(free), says: []string{"try again once its provider has put that back"}},
 		"the same, by the garbage collector": {
@@ -130,4 +134,30 @@ func TestNothingEndsAHold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFinalizerComesInTheMiddle checks that a DELETE does not pass about which the API server asks again, when the provider
+// has put its finalizer back in between: it still goes by what it found first.
+func TestFinalizerComesInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bucketOf := func(uid string, finalizers ...string) *unstructured.Unstructured {
+			return bucket(t, "size: 1", gateClosed, under(t, "size: 1"), saying(t, "{atProvider: {size: 1}, conditions: [{type: Ready, status: 'True', reason: Available}]}"),
+				func(obj *unstructured.Unstructured) {
+					obj.SetOwnerReferences(nil)
+					obj.SetFinalizers(finalizers)
+					obj.SetUID(types.UID(uid))
+				})
+		}
+		keeper := gatecrossplane.Driver{}.Finalizer()
+		_, validator := (&world{}).hooks(t, ownBucketPolicy)
+		passes := func(obj *unstructured.Unstructured) bool {
+			return validator.Handle(t.Context(), asking(t, "mallory", nil, obj, nil)).Allowed
+		}
+		got := []bool{passes(bucketOf("one")), passes(bucketOf("one", keeper)), passes(bucketOf("another", keeper))}
+		time.Sleep(bareFor + time.Second)
+		got = append(got, passes(bucketOf("one", keeper)))
+		if diff := cmp.Diff([]bool{false, false, true, true}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }

@@ -208,6 +208,7 @@ type Gatherer struct {
 	replacements replacements
 	strays       recentStrays
 	withdrawn    withdrawn
+	bare         bare
 	admitted     admitted
 	overtaken    overtaken
 	ledgers      ledgers

@@ -62,7 +62,7 @@ func (v *Validator) rule(ctx context.Context, r *request, o *outcome) (*ruling, 
 	if resp, refused := refusal(r, o); refused {
 		return ru.refuse(refusedByOwn, resp), nil
 	}
-	if resp, refused := o.endsHold(r); refused {
+	if resp, refused := v.endsHold(r, o); refused {
 		return ru.refuse(refusedByOwn, resp), nil
 	}
 	if why := o.gateDeviation(r); why != "" {
