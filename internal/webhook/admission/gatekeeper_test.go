@@ -154,7 +154,7 @@ func TestFinalizerComesInTheMiddle(t *testing.T) {
 			return validator.Handle(t.Context(), asking(t, "mallory", nil, obj, nil)).Allowed
 		}
 		got := []bool{passes(bucketOf("one")), passes(bucketOf("one", keeper)), passes(bucketOf("another", keeper))}
-		time.Sleep(bareFor + time.Second)
+		time.Sleep(bareFor + time.Second) //nolint:forbidigo // It is the clock of the bubble that passes.
 		got = append(got, passes(bucketOf("one", keeper)))
 		if diff := cmp.Diff([]bool{false, false, true, true}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
