@@ -290,12 +290,17 @@ type Shown struct {
 // more is a change of a field further up.
 func (st *Standing) Summary() []Shown {
 	withheld := st.Withheld()
-	if len(withheld) == 0 {
+	return st.summary(withheld, withheld)
+}
+
+// summary tells of differences, with digests of all that is held at some.
+func (st *Standing) summary(of, held []Difference) []Shown {
+	if len(of) == 0 {
 		return nil
 	}
 	var out []Shown
-	for _, c := range summarize(claimsTo(withheld), mostShown) {
-		out = append(out, Shown{Author: c.Author, Digest: st.Digest(c.path)})
+	for _, c := range summarize(claimsTo(of), mostShown) {
+		out = append(out, Shown{Author: c.Author, Digest: st.digest(c.path, held)})
 	}
 	return out
 }
@@ -309,10 +314,12 @@ const DigestLength = 2 * digestSize
 
 // Digest identifies what the object holds at its withheld places that are at, below or
 // above a path; no path is all of them.
-func (st *Standing) Digest(path change.Path) string {
+func (st *Standing) Digest(path change.Path) string { return st.digest(path, st.Withheld()) }
+
+func (st *Standing) digest(path change.Path, differences []Difference) string {
 	var b strings.Builder
 	b.WriteString(st.Object.UID)
-	for _, d := range st.Withheld() {
+	for _, d := range differences {
 		if path.Overlaps(d.Path) {
 			b.WriteString("|" + d.Path.String() + "|" + string(d.Verb) + "|" + canonical(d.New))
 		}

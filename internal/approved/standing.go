@@ -124,15 +124,16 @@ func Resumed(s *State, o Object) *Standing {
 
 // compare finds the differences from what a State has.
 func (st *Standing) compare(s *State, pending *Pending) {
-	o, isUnknown := &st.Object, st.recall(s)
-	served := o.Generation > 0 && o.Generation == s.Generation && !s.Saw(o.Fields)
-	st.find(pending.claimsAfter(s), claimsOf(s.Withheld))
+	o, isUnknown, saw := &st.Object, st.recall(s), s.Saw(st.Object.Fields)
+	served := o.Generation > 0 && o.Generation == s.Generation && !saw
+	claims := claimsOf(s.Withheld)
+	st.find(pending.claimsAfter(s), claims)
 	st.keep(func(d Difference) bool {
 		if slices.ContainsFunc(pending.Cleared, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) }) {
 			return false
 		}
 		// Defaults do not change metadata.
-		return isUnknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata())
+		return isUnknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata()) || !saw && !served && o.hasWaiting(claims, d.Path)
 	})
 }
 
@@ -240,7 +241,8 @@ type Request struct {
 	// User who makes it.
 	User string
 	// Uncaused are its changes, as Find reports them, or parts of these, that nobody with
-	// the right to them has made. All others are approved.
+	// the right to them has made. All others are approved, also where no rule in effect is
+	// about what differs at their places (DiffersAt).
 	Uncaused []change.Change
 	// Following are changes that come of what is withheld already, and are withheld with it.
 	Following []change.Change

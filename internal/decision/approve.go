@@ -31,12 +31,12 @@ import (
 
 // approve adds what the request approves earns, and returns the places that are approved. What stays
 // withheld earns nothing, nor does what is above it or below.
-func (g *granter) approve(ctx context.Context, uncaused []change.Change, apart []change.Path) []change.Path {
+func (g *granter) approve(ctx context.Context, of unapproved) []change.Path {
 	if len(g.Approved) == 0 {
 		return nil
 	}
 	var taken, left []change.Path
-	if st := g.after(uncaused, apart, nil); st != nil {
+	if st := g.after(of, nil); st != nil {
 		for _, d := range st.Withheld() {
 			asked := slices.ContainsFunc(g.Approved, func(c change.Change) bool { return change.Pattern(c.Path).Covers(d.Path) })
 			if asked && g.take(ctx, d.Change) {

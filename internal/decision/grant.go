@@ -90,7 +90,7 @@ func Grants(ctx context.Context, in *Input, v Verdict) Grant {
 	}
 	grant := in.ownGrant(ctx, v)
 	if grant.Standing == nil && in.Operation == Update {
-		in.withhold(nil, nil, nil, &grant)
+		in.withhold(unapproved{}, nil, &grant)
 	}
 	grant.Allowances = in.aboutItself(grant.Allowances)
 	grant.add(in.external(v)...)
@@ -149,18 +149,14 @@ func (in *Input) grantCreation(v Verdict) Grant {
 func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	g := granter{Input: in, verdict: v, conditions: in.conditions(), usable: append(in.usable(), in.ownReferred()...)}
 	refused := g.command(ctx)
-	uncaused := make([]change.Change, 0, len(in.OwnChanges))
-	var apart []change.Path
+	var left unapproved
 	for _, c := range in.OwnChanges {
 		rules, without := g.change(ctx, c)
-		uncaused = append(uncaused, without...)
-		if c.Verb == change.Delete && hasUnanswered(c, rules) {
-			apart = append(apart, c.Path)
-		}
+		left.add(&g, c, rules, without)
 		g.spare(c, rules, without)
 	}
-	taken := g.approve(ctx, uncaused, apart)
-	in.withhold(uncaused, taken, apart, &g.grant)
+	taken := g.approve(ctx, left)
+	in.withhold(left, g.approving(ctx, taken), &g.grant)
 	if refused {
 		g.refuseCommand()
 	}

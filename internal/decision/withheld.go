@@ -76,8 +76,22 @@ func Withheld(st *approved.Standing) ledger.Ledger {
 	if st == nil || len(st.Differences) == 0 {
 		return nil
 	}
+	return marks(st.Summary())
+}
+
+// Waiting returns, as Withheld does, what differs from what is approved and waits for a rule: a ledger
+// goes on telling of it, for when the rule is back.
+func Waiting(st *approved.Standing) ledger.Ledger {
+	if st == nil || len(st.Differences) == 0 {
+		return nil
+	}
+	return marks(st.Waiting())
+}
+
+// marks returns the entries that tell of withheld changes.
+func marks(of []approved.Shown) ledger.Ledger {
 	var marks []v1alpha1.Allowance
-	for _, s := range st.Summary() {
+	for _, s := range of {
 		marks = append(marks, v1alpha1.Allowance{
 			Relation:   v1alpha1.RelationWithheld,
 			Mutation:   s.Path,
@@ -163,34 +177,31 @@ func (in *Input) object() approved.Object {
 	return o
 }
 
-// withhold finds out what of the child is withheld after the request: what uncaused
-// changes leave different from what is approved, less what the request approves. Of the changes
-// at the places in apart only parts may have a cause.
-func (in *Input) withhold(uncaused []change.Change, taken, apart []change.Path, grant *Grant) {
+// withhold finds out what of the child is withheld after the request: what its changes leave different
+// from what is approved, less what the request approves.
+func (in *Input) withhold(left unapproved, approves func(approved.Difference) bool, grant *Grant) {
 	if in.Child.Standing == nil {
 		return
 	}
-	st := in.after(uncaused, apart, func(d approved.Difference) bool {
-		return slices.ContainsFunc(taken, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) })
-	})
+	st := in.after(left, approves)
 	grant.Standing = st
 	made := slices.DeleteFunc(st.Withheld(), func(d approved.Difference) bool {
-		return !slices.ContainsFunc(uncaused, func(c change.Change) bool { return isPartOf(c, d, in.Child.Schema) })
+		return !slices.ContainsFunc(left.uncaused, func(c change.Change) bool { return isPartOf(c, d, in.Child.Schema) })
 	})
 	grant.Withheld = shown(Withheld(st), made)
-	grant.Refuse = slices.ContainsFunc(uncaused, func(c change.Change) bool {
+	grant.Refuse = slices.ContainsFunc(left.uncaused, func(c change.Change) bool {
 		return in.refuses(c) && slices.ContainsFunc(made, func(d approved.Difference) bool { return isPartOf(c, d, in.Child.Schema) })
 	})
 }
 
 // after returns how the child compares with its approved content after the request, nil where nothing
 // is known of that.
-func (in *Input) after(uncaused []change.Change, apart []change.Path, approves func(approved.Difference) bool) *approved.Standing {
+func (in *Input) after(left unapproved, approves func(approved.Difference) bool) *approved.Standing {
 	if in.Child.Standing == nil {
 		return nil
 	}
 	return in.Child.Standing.After(approved.Request{
-		New: in.object(), User: in.Requester.Username, Uncaused: uncaused, Following: in.following(), Apart: apart, Approves: approves,
+		New: in.object(), User: in.Requester.Username, Uncaused: left.all(), Following: in.following(), Apart: left.apart, Approves: approves,
 	})
 }
 

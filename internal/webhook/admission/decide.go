@@ -201,5 +201,6 @@ func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant
 	return f.keptByOperator(r, kept).
 		Merge(grant.Allowances...).
 		Merge(decision.Withheld(grant.Standing).Allowances()...).
+		Merge(decision.Waiting(grant.Standing).Allowances()...).
 		Merge(r.marksWithoutPolicy(f).Allowances()...)
 }
