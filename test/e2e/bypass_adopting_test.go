@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -140,6 +142,52 @@ func adoptingStrays() []bypass {
 			Expect(controller.reconcile(ctx, thing)).To(Succeed())
 			shared.withholdsNothing(ctx, thing)
 		}},
+		{"changing again what is withheld while its rule is gone", func(ctx context.Context, _ *scene) {
+			changesAgain(ctx, func(p *v1alpha1.AllowancePolicy) {
+				p.Spec.Rules = slices.DeleteFunc(p.Spec.Rules, func(r v1alpha1.Rule) bool { return r.Trigger == "spec.config" })
+			})
+		}},
+		{"changing again what is withheld while its policy only warns", func(ctx context.Context, _ *scene) {
+			changesAgain(ctx, func(p *v1alpha1.AllowancePolicy) {
+				p.Spec.ValidationActions = []v1alpha1.ValidationAction{v1alpha1.ActionWarn}
+			})
+		}},
+		{"changing a paused Deployment again while its policy only warns", func(ctx context.Context, s *scene) {
+			policies := "again-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			own := shared.samplePoliciesFor(ctx, policies)
+			shared.apply(ctx, own...)
+			d := builders.MakeDeployment(ns, "web").Obj()
+			Expect(shared.alice().Create(ctx, d)).To(Succeed())
+			shared.rolledOut(ctx, d)
+			pods := map[string]int{d.Spec.Template.Spec.Containers[0].Image: int(*d.Spec.Replicas)}
+			shared.alice().change(ctx, d, paused(true))
+			s.rogue.change(ctx, d, image("evil:1"))
+			Expect(s.rogue.warned.take()).To(ContainSubstring("withheld"))
+			becomes := func(action v1alpha1.ValidationAction) {
+				GinkgoHelper()
+				for _, p := range own {
+					shared.revised(ctx, p, func(p *v1alpha1.AllowancePolicy) {
+						if p.Spec.For.Kind == "Deployment" {
+							p.Spec.ValidationActions = []v1alpha1.ValidationAction{action}
+						}
+					})
+				}
+			}
+
+			becomes(v1alpha1.ActionWarn)
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(s.rogue.try(ctx, d.DeepCopy(), image("evil:3"), client.DryRunAll)).To(Succeed())
+				g.Expect(s.rogue.warned.take()).NotTo(ContainSubstring("is withheld"))
+			}).Should(Succeed(), "the policy still denies")
+			s.rogue.change(ctx, d, image("evil:2"))
+			becomes(v1alpha1.ActionDeny)
+			shared.alice().change(ctx, d, paused(false))
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(shared.pods(ctx, g, ns)).To(Equal(pods))
+			}).WithTimeout(quietMoment).Should(Succeed())
+			shared.withholding(ctx, d, "spec.template.spec.containers[0].image")
+		}},
 	}
 }
 
@@ -233,4 +281,68 @@ func (c *cluster) podsNamed(ctx context.Context, g Gomega, namespace, app string
 		}
 	}
 	return names
+}
+
+// changesAgain has a stranger change a field, and once more while its policy is such that nothing withholds that.
+func changesAgain(ctx context.Context, loosen func(*v1alpha1.AllowancePolicy)) {
+	GinkgoHelper()
+	owner, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters")
+	controller, thing := newThing(ctx, owner, map[string]any{"config": "good", "port": int64(80)})
+	Expect(controller.reconcile(ctx, thing)).To(Succeed())
+	shared.over(ctx, thing)
+	stranger.setThing(ctx, thing, `{"config":"evil"}`)
+	Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
+	shared.withholding(ctx, thing, "spec.config")
+
+	policies := thingPolicies(thing.GroupVersionKind().Group)
+	becomes := func(change func(*v1alpha1.AllowancePolicy)) {
+		GinkgoHelper()
+		shared.revised(ctx, policies[0], change)
+	}
+	returns := func(p *v1alpha1.AllowancePolicy) { p.Spec = *policies[0].Spec.DeepCopy() }
+	isFree := func() {
+		GinkgoHelper()
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(stranger.Patch(ctx, thing.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"config":"other"}}`)), client.DryRunAll)).To(Succeed())
+			g.Expect(stranger.warned.take()).NotTo(ContainSubstring("is withheld"))
+		}).Should(Succeed(), "the rule is still in effect")
+	}
+
+	By("changing it again")
+	becomes(loosen)
+	isFree()
+	stranger.setThing(ctx, thing, `{"config":"worse"}`)
+	shared.withholding(ctx, thing, "spec.config")
+	becomes(returns)
+	owner.setThing(ctx, thing, `{"port":81}`)
+	refuse(controller.reconcile(ctx, thing), "ConfigMap", "the change of spec.config by "+mallory+" is withheld")
+	shared.withholding(ctx, thing, "spec.config")
+
+	By("putting it back")
+	becomes(loosen)
+	isFree()
+	stranger.setThing(ctx, thing, `{"config":"good"}`)
+	becomes(returns)
+	shared.withholdsNothing(ctx, thing)
+	owner.setThing(ctx, thing, `{"port":82}`)
+	Expect(controller.reconcile(ctx, thing)).To(Succeed())
+
+	By("leaving it to an initiator")
+	stranger.setThing(ctx, thing, `{"config":"evil"}`)
+	becomes(loosen)
+	isFree()
+	owner.setThing(ctx, thing, `{"config":"better"}`)
+	becomes(returns)
+	shared.withholdsNothing(ctx, thing)
+}
+
+// revised changes a policy, and returns when it says that it is enforced as it is then.
+func (c *cluster) revised(ctx context.Context, of *v1alpha1.AllowancePolicy, change func(*v1alpha1.AllowancePolicy)) {
+	GinkgoHelper()
+	p := &v1alpha1.AllowancePolicy{}
+	Expect(c.Get(ctx, client.ObjectKeyFromObject(of), p)).To(Succeed())
+	base := p.DeepCopy()
+	change(p)
+	Expect(c.Patch(ctx, p, client.MergeFrom(base))).To(Succeed())
+	c.enforced(ctx, p, effectTimeout)
 }

@@ -1228,6 +1228,54 @@ var mutants = []mutant{
 		unit: []string{"-run=TestResumed", "./internal/approved"},
 	},
 	{
+		name: "what no rule withholds is approved, whatever differs there",
+		edits: []edit{{
+			"internal/decision/kept.go", "st == nil || !st.DiffersAt(c, g.Child.New)", "st == nil || len(rules) >= 0 || !st.DiffersAt(c, g.Child.New)",
+		}},
+		ways: []string{
+			"changing again what is withheld while its rule is gone",
+			"changing again what is withheld while its policy only warns",
+		},
+	},
+	{
+		name:  "who changes what a policy only warns of has a right to it",
+		edits: []edit{{"internal/decision/kept.go", "		strict[i].strict = true", "		strict[i].strict = false"}},
+		ways: []string{
+			"changing again what is withheld while its policy only warns",
+			"changing a paused Deployment again while its policy only warns",
+		},
+	},
+	{
+		name:  "who may initiate by a policy that warns approves what nothing is about",
+		edits: []edit{{"internal/decision/kept.go", "policy.Strictest(g.OwnPolicies)", "append(policy.Strictest(nil), g.OwnPolicies...)"}},
+		unit:  []string{"-run=TestChangedAgain", "./internal/decision"},
+	},
+	{
+		name:  "an approval reaches what waits, whoever makes it",
+		edits: []edit{{"internal/decision/kept.go", "(d.Counts || g.mayApproveWaiting(ctx, d.Change))", "(d.Counts || g.mayApproveWaiting(ctx, d.Change) || len(taken) > 0)"}},
+		unit:  []string{"-run=TestChangedAgain", "./internal/decision"},
+	},
+	{
+		name:  "what waits is given another name",
+		edits: []edit{{"internal/approved/waiting.go", "if !d.Counts && c.Verb == change.Insert", "if d.Counts && c.Verb == change.Insert"}},
+		unit:  []string{"-run=TestDiffersAt", "./internal/approved"},
+	},
+	{
+		name:  "what waits moves in its list",
+		edits: []edit{{"internal/approved/waiting.go", "return there && at.Overlaps(c.Path)", "return there && len(at) > 0 && d.Path.Overlaps(c.Path)"}},
+		unit:  []string{"-run=TestDiffersAt", "./internal/approved"},
+	},
+	{
+		name:  "what waits moves in its list while nobody looks",
+		edits: []edit{{"internal/approved/standing.go", " || !saw && !served && o.hasWaiting(claims, d.Path)", ""}},
+		unit:  []string{"-run=TestUnseenWhileWaiting", "./internal/approved"},
+	},
+	{
+		name:  "the ledger forgets what waits for a rule",
+		edits: []edit{{"internal/webhook/admission/decide.go", "		Merge(decision.Waiting(grant.Standing).Allowances()...).\n", ""}},
+		ways:  []string{"changing again what is withheld while its rule is gone"},
+	},
+	{
 		name:  "the ledger forgets what is withheld while no policy is in effect",
 		edits: []edit{{"internal/webhook/admission/standing.go", "	return has.Without(isAllowance)", "	return has.Without(func(ledger.Entry) bool { return true })"}},
 		unit:  []string{"-run=TestMarksWithoutPolicy", admissionTests},
@@ -1465,7 +1513,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "an approval is judged by the rules about what it names",
-		edits: []edit{{"internal/decision/approve.go", "if st := g.after(uncaused, apart, nil); st != nil {", "if st := g.after(uncaused, apart, nil); st != nil && false {"},
+		edits: []edit{{"internal/decision/approve.go", "if st := g.after(of, nil); st != nil {", "if st := g.after(of, nil); st != nil && false {"},
 			{"internal/decision/approve.go", "if hasUnanswered(c, rules) && !", "if false && !"}},
 		ways: []string{"approving by a policy that only warns what another one withholds"},
 		unit: []string{"-run=TestGrants", "./internal/decision"},
@@ -1983,7 +2031,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what was removed before goes with the rest",
-		edits: []edit{{"internal/decision/withheld.go", "Apart: apart,", "Apart: nil,"}},
+		edits: []edit{{"internal/decision/withheld.go", "Apart: left.apart,", "Apart: nil,"}},
 		unit:  []string{"-run=TestGrants", "./internal/decision"},
 	},
 	{
