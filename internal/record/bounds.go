@@ -40,7 +40,11 @@ const (
 // shortened returns an entry within the bounds.
 func shortened(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	e.Message = cut(e.Message, maxMessage)
-	e.Paths, e.Names, e.Policies = shortTexts(e.Paths), shortTexts(e.Names), shortTexts(e.Policies)
+	most := maxItems
+	if isOfFields(e.Event) {
+		most = maxFields
+	}
+	e.Paths, e.Names, e.Policies = shortList(e.Paths, most), shortTexts(e.Names), shortTexts(e.Policies)
 	e.Trace, e.Versions = shortTrace(e.Trace), shortVersions(e.Versions)
 	return e
 }
@@ -63,8 +67,11 @@ func shortVersions(versions []v1alpha1.RequestVersion) []v1alpha1.RequestVersion
 	return out[:min(len(out), maxItems)]
 }
 
-func shortTexts(texts []string) []string {
-	texts = texts[:min(len(texts), maxItems)]
+func shortTexts(texts []string) []string { return shortList(texts, maxItems) }
+
+// shortList returns at most so many of some texts, none of them too long.
+func shortList(texts []string, most int) []string {
+	texts = texts[:min(len(texts), most)]
 	for i, text := range texts {
 		if len(text) > maxText {
 			out := make([]string, 0, len(texts))

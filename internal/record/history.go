@@ -49,17 +49,15 @@ func WithHistory(history []v1alpha1.HistoryEntry, entries ...v1alpha1.HistoryEnt
 	for _, e := range entries {
 		e = shortened(e)
 		at := slices.IndexFunc(history, func(old v1alpha1.HistoryEntry) bool { return repeats(e, old) })
-		if at >= 0 {
+		for at >= 0 {
 			e = together(history[at], e)
 			history = slices.Delete(history, at, at+1)
+			// What is folded is about more fields than one, each of which may have an entry.
+			at = slices.IndexFunc(history, func(old v1alpha1.HistoryEntry) bool { return IsFolded(&e) && repeats(e, old) })
 		}
-		later := func(old v1alpha1.HistoryEntry) bool { return !old.Time.After(e.Time.Time) }
-		place := slices.IndexFunc(history, later)
-		if place < 0 {
-			place = len(history)
-		}
-		history = slices.Insert(history, place, e)
+		history = inserted(history, e)
 	}
+	history = folded(history)
 	history = history[:min(len(history), maxHistory)]
 	size := 0
 	for i := range history {
@@ -68,6 +66,15 @@ func WithHistory(history []v1alpha1.HistoryEntry, entries ...v1alpha1.HistoryEnt
 		}
 	}
 	return history
+}
+
+// inserted adds an entry to a history, before those of the same time.
+func inserted(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) []v1alpha1.HistoryEntry {
+	place := slices.IndexFunc(history, func(old v1alpha1.HistoryEntry) bool { return !old.Time.After(e.Time.Time) })
+	if place < 0 {
+		place = len(history)
+	}
+	return slices.Insert(history, place, e)
 }
 
 // oldestFirst turns a history round, into the order in which it happened.
@@ -81,6 +88,9 @@ func oldestFirst(history []v1alpha1.HistoryEntry) []v1alpha1.HistoryEntry {
 // to a child is the same where all is but the time, the child's name, and the
 // message, which has the name. What happens to the ledger is, where its cause is.
 func repeats(e, old v1alpha1.HistoryEntry) bool {
+	if (IsFolded(&e) || IsFolded(&old)) && sameWrite(&e, &old) {
+		return true
+	}
 	if e.Event != old.Event || !sameChain(e, old) {
 		return false
 	}
@@ -112,6 +122,9 @@ func essence(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 
 // together makes one entry of two that tell of the same.
 func together(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
+	if IsFolded(&e) || IsFolded(&old) {
+		return fold(old, e)
+	}
 	if aboutLedger(e.Event) {
 		return nextStep(old, e)
 	}

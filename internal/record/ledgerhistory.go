@@ -27,7 +27,7 @@ import (
 )
 
 // LedgerHistory returns what the history of a target tells of entries of its ledger: one
-// entry for all that one change gave, with event where it gave allowances, and with
+// entry for all that one change of a field gave, with event where it gave allowances, and with
 // withheld where it is withheld. Their order is that of the allowances.
 func LedgerHistory(target v1alpha1.TargetReference, allowances []v1alpha1.Allowance, event, withheld v1alpha1.HistoryEvent, at metav1.Time) []v1alpha1.HistoryEntry {
 	var out []v1alpha1.HistoryEntry
@@ -109,14 +109,18 @@ func FollowLedger(target v1alpha1.TargetReference, history []v1alpha1.HistoryEnt
 		}
 	}
 	for _, e := range history {
-		if e.Event != v1alpha1.EventGranted || isHeld(e) || !reached(e, generation) || has(v1alpha1.EventConsumed, e) {
+		if e.Event != v1alpha1.EventGranted || !reached(e, generation) {
 			continue
 		}
-		e = v1alpha1.HistoryEntry{
-			Time: at, Event: v1alpha1.EventConsumed, Initiator: e.Initiator, Trace: e.Trace, Paths: e.Paths, Message: e.Message,
-		}
-		if !tells(news, e) {
-			news = append(news, e)
+		whole := IsFolded(&e)
+		ended := over(&e, at, func(one *v1alpha1.HistoryEntry) bool {
+			if whole {
+				return holdsField(now, one) || tellsField(history, one) || tellsField(news, one)
+			}
+			return isHeld(*one) || tells(history, *one) || tells(news, *one)
+		})
+		if ended != nil {
+			news = append(news, *ended)
 		}
 	}
 	return WithHistory(history, news...)
@@ -146,7 +150,21 @@ func reached(granted v1alpha1.HistoryEntry, generation int64) bool {
 // tells reports whether a history has an entry, or what came of the same cause
 // later.
 func tells(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) bool {
-	return slices.ContainsFunc(history, func(old v1alpha1.HistoryEntry) bool { return repeats(e, old) && step(e) <= step(old) })
+	return slices.ContainsFunc(history, func(old v1alpha1.HistoryEntry) bool {
+		return step(e) <= step(old) && repeats(e, old) && (!IsFolded(&old) || tellsFields(&old, &e))
+	})
+}
+
+// tellsField reports whether a history tells of the event of a field of a write, whatever is attested to.
+func tellsField(history []v1alpha1.HistoryEntry, e *v1alpha1.HistoryEntry) bool {
+	return slices.ContainsFunc(history, func(old v1alpha1.HistoryEntry) bool { return step(*e) <= step(old) && tellsFields(&old, e) })
+}
+
+// holdsField reports whether one of the entries of what is held is because of a field of a write.
+func holdsField(now []v1alpha1.HistoryEntry, e *v1alpha1.HistoryEntry) bool {
+	return slices.ContainsFunc(now, func(other v1alpha1.HistoryEntry) bool {
+		return step(other) == step(*e) && sameOrigin(&other, e) && slices.Equal(other.Paths, e.Paths)
+	})
 }
 
 // sameCause reports whether two entries come from the same change.
