@@ -569,6 +569,21 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestGlassIsBrokenForWhatIsOutside", admissionTests},
 	},
 	{
+		name:  "records: each field of a write has an entry, and one write drives all else out",
+		edits: []edit{{"internal/record/history.go", "	history = folded(history)\n", ""}},
+		unit:  []string{"-run=TestOneWriteOfManyFields", "./internal/record"},
+	},
+	{
+		name:  "records: the end of fields that share an entry is told of all of them at once",
+		edits: []edit{{"internal/record/fold.go", "	if !IsFolded(e) || len(e.Trace) == 0 {", "	if true {"}},
+		unit:  []string{"-run=TestOneWriteOfManyFields", "./internal/record"},
+	},
+	{
+		name:  "trace: of fields that share an entry it follows one",
+		edits: []edit{{"internal/cli/trace/links.go", "	if !record.IsFolded(&e) || last < 0 {", "	if true {"}},
+		unit:  []string{"-run=TestLately", "./internal/cli/trace"},
+	},
+	{
 		name:  "answers: what came before a denial was known answers nothing",
 		edits: []edit{{"internal/controller/holder/blocked.go", "denial.Answered(status.History, status.LastDenial) ||", "denial.Answered(nil, status.LastDenial) ||"}},
 		unit:  []string{"-run=TestAnswer$", "./internal/controller/holder"},

@@ -50,7 +50,7 @@ func linksOf(rec *v1alpha1.AllowanceRecord) []link {
 	}
 	for _, e := range rec.Status.History {
 		if l, ok := ofHistory(ref, e); ok {
-			out = append(out, l)
+			out = append(out, ofFields(l, e)...)
 		}
 	}
 	if d := rec.Status.Deletion; d != nil {
@@ -100,6 +100,22 @@ func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, boo
 	default:
 		return link{}, false
 	}
+}
+
+// ofFields returns a link for each field where an entry tells of several of a write, of which its trace has one.
+func ofFields(l link, e v1alpha1.HistoryEntry) []link {
+	last := len(l.hops) - 1
+	if !record.IsFolded(&e) || last < 0 {
+		return []link{l}
+	}
+	out := make([]link, 0, len(e.Paths))
+	for _, path := range e.Paths {
+		one := l
+		one.hops = slices.Clone(l.hops)
+		one.hops[last].Field = path
+		out = append(out, one)
+	}
+	return out
 }
 
 func ofDeletion(ref v1alpha1.TargetReference, d *v1alpha1.Deletion) link {

@@ -74,6 +74,12 @@ func granted(age time.Duration, initiator string, trace ...v1alpha1.TraceHop) v1
 	return v1alpha1.HistoryEntry{Time: before(age), Event: v1alpha1.EventGranted, Initiator: initiator, Trace: trace}
 }
 
+// folded has an entry tell of several fields of its write.
+func folded(e v1alpha1.HistoryEntry, paths ...string) v1alpha1.HistoryEntry {
+	e.Paths = paths
+	return e
+}
+
 func pods(age time.Duration, operation, initiator string, trace []v1alpha1.TraceHop, names ...string) v1alpha1.HistoryEntry {
 	return v1alpha1.HistoryEntry{
 		Time: before(age), Event: v1alpha1.EventExercised, Operation: operation, Kind: "Pod", Names: names,
@@ -467,6 +473,7 @@ func TestLately(t *testing.T) {
 	below := []v1alpha1.TraceHop{image, hop("ReplicaSet", "web-1", "spec.replicas", 2)}
 	scaled := hop("Deployment", "api", "spec.replicas", 2)
 	denied := v1alpha1.HistoryEntry{Time: before(0), Event: v1alpha1.EventDenied, Operation: "Create", Kind: "Pod", User: "mallory"}
+	scale := hop("Deployment", "web", "spec.replicas", 3)
 	often := pods(time.Minute, "Create", "alice", below, "a", "b")
 	first := before(3 * time.Minute)
 	often.FirstTime = &first
@@ -490,6 +497,13 @@ func TestLately(t *testing.T) {
 		most    output.Limit
 		want    string
 	}{
+		"one write of several fields, told as one": {[]v1alpha1.AllowanceRecord{
+			recordOf("Deployment", "web", "", history(folded(granted(3*time.Minute, "alice", scale), "spec.replicas", image.Field))),
+			recordOf("ReplicaSet", "web-1", "web", history(pods(time.Second, "Create", "alice", below, "a"))),
+		}, 9, `WHEN     WHO     OBJECT           CHANGE                                   TOUCHED
+3m ago   alice   Deployment/web   spec.replicas                            nothing
+3m ago   alice   Deployment/web   spec.template.spec.containers[0].image   1 ReplicaSet, 1 Pod
+`},
 		"the latest first": {records, 9, `WHEN      WHO                             OBJECT           CHANGE                                   TOUCHED
 60s ago   mallory (may not initiate it)   Deployment/web   spec.paused                              nothing
 2m ago    bob                             Deployment/api   spec.replicas                            1 ReplicaSet, 1 Pod
