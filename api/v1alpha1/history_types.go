@@ -51,6 +51,10 @@ const (
 // approved it.
 const ReasonCarriedOut = "CarriedOut"
 
+// ReasonNoRoom is the reason of a Denied or Refused entry whose change the API server refused, as the annotations of
+// its object had no room for what Kausality keeps there.
+const ReasonNoRoom = "NoRoom"
+
 // What happens to a child of the target.
 const (
 	// EventExercised is a change of a child that an allowance, or the deletion of

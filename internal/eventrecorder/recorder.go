@@ -51,6 +51,9 @@ const (
 	Upgrading = "Upgrading"
 	// LedgerFull says that a change allows nothing, as the ledger has no room.
 	LedgerFull = "LedgerFull"
+	// NoRoom says that the API server refuses a write, as the annotations of its object have no room for what
+	// is kept there.
+	NoRoom = "NoRoom"
 )
 
 const (

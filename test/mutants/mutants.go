@@ -584,6 +584,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestLately", "./internal/cli/trace"},
 	},
 	{
+		name:  "no room: of a child that annotations have no room for nobody is told",
+		edits: []edit{{"internal/webhook/admission/noroom.go", "		m.tellNoRoom(r, ru, why)\n", ""}},
+		unit:  []string{"-run=TestNoRoomForAnnotationsOfAChild", admissionTests},
+	},
+	{
 		name:  "answers: what came before a denial was known answers nothing",
 		edits: []edit{{"internal/controller/holder/blocked.go", "denial.Answered(status.History, status.LastDenial) ||", "denial.Answered(nil, status.LastDenial) ||"}},
 		unit:  []string{"-run=TestAnswer$", "./internal/controller/holder"},

@@ -254,7 +254,7 @@ func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.
 		waiting := isOf(blocked, e)
 		if is(e) {
 			denied := deniedChild(rec, with, e)
-			denied.Held = held && !denied.ParentGone
+			denied.Held = held && !denied.ParentGone && e.Reason != v1alpha1.ReasonNoRoom
 			denied.Waiting = waiting && !denied.ParentGone
 			denied.MayWait = !waiting && !denied.ParentGone && mayWait(&rec.Status, e)
 			denied.Passed = !waiting && hasPassed(rec.Status.History, e)
@@ -303,8 +303,8 @@ func deniedChild(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEn
 		HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name, ParentGone: parent.gone, Stray: isStray(rec, e) && !parent.gone,
 		Remedies: []Remedy{},
 	}
-	if parent.gone {
-		return out
+	if parent.gone || e.Reason == v1alpha1.ReasonNoRoom {
+		return out // No approval, and no rule, makes room.
 	}
 	if out.CarriedOut = carriedOutSince(rec, e); out.CarriedOut != nil {
 		return out
@@ -329,7 +329,7 @@ func isStray(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) bool {
 func refusedItself(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEntry) Refusal {
 	at := with.of(rec)
 	out := Refusal{HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name, ParentGone: at.gone, Remedies: []Remedy{}}
-	if !at.gone && len(e.Paths) > 0 {
+	if !at.gone && len(e.Paths) > 0 && e.Reason != v1alpha1.ReasonNoRoom {
 		out.Initiators = with.approvers(at, rec.Spec.TargetRef, e.Paths...)
 		out.Conditions = with.conditions(at, e.Paths...)
 	}

@@ -118,6 +118,11 @@ func renderRefusal(r Refusal, place string, t text.Terminal, wide bool, now time
 		t.Paint(text.Strong, changeText(r)) + place + state(r, t) + "\n")
 	var facts text.Table
 	facts.Row("asked by", r.User+repeated(r, now))
+	if r.Reason == v1alpha1.ReasonNoRoom {
+		renderNoRoom(&facts, r, wide)
+		out.WriteString(facts.Render(t, indent))
+		return out.String()
+	}
 	if r.Event == v1alpha1.EventRefused {
 		renderRefusedItself(&facts, r, wide)
 		out.WriteString(facts.Render(t, indent))
@@ -180,6 +185,15 @@ func renderRefusedItself(facts *text.Table, r Refusal, wide bool) {
 	if wide || len(r.Paths) == 0 {
 		facts.Row("answer", r.Message)
 	}
+	if wide {
+		facts.Row("record", r.Record)
+	}
+}
+
+// renderNoRoom adds what there is to say of a change for which annotations have no room.
+func renderNoRoom(facts *text.Table, r Refusal, wide bool) {
+	facts.Row("refused by", "the API server, for the size of the annotations")
+	facts.Row("because", r.Message)
 	if wide {
 		facts.Row("record", r.Record)
 	}

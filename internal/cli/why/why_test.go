@@ -147,6 +147,8 @@ func TestWhy(t *testing.T) {
 	refused := denialOf(2*time.Minute, "Update", "web-1", "spec.replicas", "spec.minReadySeconds")
 	refused.Count, refused.FirstTime = 3, new(before(5*time.Minute))
 	refused.Names = append(refused.Names, "web-0")
+	crowded := denialOf(time.Minute, "Create", "full-1", "create")
+	crowded.Reason, crowded.Message = v1alpha1.ReasonNoRoom, "the annotations of ReplicaSet full-1 have no room"
 	earlier := denialOf(time.Hour, "Create", "web-2", "create")
 	granted := v1alpha1.HistoryEntry{Time: before(0), Event: v1alpha1.EventGranted}
 	web := recordOf("web", v1alpha1.AllowanceRecordStatus{
@@ -227,6 +229,15 @@ Refused 60m ago  create of ReplicaSet/web-2
   bounded by    Deployment/web, through AllowancePolicy deployment
   allowed by    a change of spec.template of Deployment/web by Group platform-team (AllowancePolicy
                 deployment)
+`,
+		},
+		"of a child for which annotations have no room": {
+			records: []v1alpha1.AllowanceRecord{recordOf("full", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{crowded}})},
+			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "full"},
+			want: `Refused 60s ago  create of ReplicaSet/full-1
+  asked by     mallory
+  refused by   the API server, for the size of the annotations
+  because      the annotations of ReplicaSet full-1 have no room
 `,
 		},
 		"of a child, at length": {

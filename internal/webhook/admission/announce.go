@@ -40,16 +40,21 @@ func (v *Validator) announce(r *request, f *facts, d v1alpha1.Decision) {
 	default:
 		return
 	}
-	if r.operation == decision.Create && n.Reason == eventrecorder.Denied {
-		// There is no child, and each attempt has another name for it.
-		if base := r.new.GetGenerateName(); base != "" {
-			n.Text = strings.ReplaceAll(n.Text, r.objectName(), base+"*")
-		}
-	} else {
+	tellChild(r, &n)
+	v.Notices.Post(n)
+}
+
+// tellChild has a notice about the parent tell of the child, too. Where its creation is refused, there is none, and each
+// attempt has another name for it.
+func tellChild(r *request, n *eventrecorder.Notice) {
+	if r.operation != decision.Create || n.Reason == eventrecorder.BreakGlass {
 		child := r.target()
 		n.Child = &child
+		return
 	}
-	v.Notices.Post(n)
+	if base := r.new.GetGenerateName(); base != "" {
+		n.Text = strings.ReplaceAll(n.Text, r.objectName(), base+"*")
+	}
 }
 
 // announceRefusal tells people of an object that a change of it was refused for its

@@ -26,9 +26,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 	"kausality.io/operator/test/pasted"
 )
 
@@ -209,6 +212,90 @@ func TestNoRoomForAnnotations(t *testing.T) {
 			warned := len(resp.Warnings) == 1 && strings.Contains(resp.Warnings[0], tc.want) && strings.Contains(resp.Warnings[0], strconv.Itoa(size))
 			if !resp.Allowed || tc.want != "" && !warned || tc.want == "" && len(resp.Warnings) > 0 {
 				t.Errorf("with %d bytes: allowed %t, warnings %q", size, resp.Allowed, resp.Warnings)
+			}
+		})
+	}
+}
+
+// Of a child that the API server refuses for what Kausality keeps in its annotations, its parent's record and both
+// objects are told, as its controller hears no more than that they are too long.
+func TestNoRoomForAnnotationsOfAChild(t *testing.T) {
+	const limit, notesKey, copied = 256 << 10, "example.com/notes", "kausality.io/allowances"
+	ofWeb := key("Deployment", "web")
+	for name, tc := range map[string]struct {
+		// size of the notes, with their key, and of what is copied of the Deployment's ledger, without.
+		size, copied int
+		user         string
+		dryRun       bool
+		told         bool
+	}{
+		"room":                                 {size: limit - 5000, copied: 500, user: deployer},
+		"no room for its own":                  {size: limit - 600, copied: 500, user: deployer, told: true},
+		"no room for the copy":                 {size: limit - 200, copied: 500, user: deployer, told: true},
+		"a person, of whom no copy is taken":   {size: limit - 600, copied: 500, user: "alice"},
+		"no room, only tried":                  {size: limit - 600, copied: 500, user: deployer, dryRun: true},
+		"no room without what is of Kausality": {size: limit + 1, copied: 500, user: deployer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			notes := strings.Repeat("x", tc.size-len(notesKey))
+			web := annotate(deployment(5, mayScale("alice", 5)), notesKey, notes)
+			w := &world{cached: map[string]*unstructured.Unstructured{ofWeb: web}, live: map[string]*unstructured.Unstructured{ofWeb: web}}
+			mutator, _ := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			with := func(n int64) *unstructured.Unstructured {
+				return annotate(annotate(replicaSet(n), notesKey, notes), copied, strings.Repeat("y", tc.copied))
+			}
+			req := asking(t, tc.user, nil, replicaSet(3), with(5))
+			req.DryRun = new(tc.dryRun)
+			resp := mutator.Handle(t.Context(), req)
+			if warned := strings.Contains(strings.Join(resp.Warnings, " "), "the annotations of ReplicaSet"); !resp.Allowed || warned != (tc.told || tc.dryRun) {
+				t.Fatalf("allowed %t, warnings %q", resp.Allowed, resp.Warnings)
+			}
+			var records, notices int
+			for _, o := range w.observed {
+				if o.Decision == nil || o.Decision.Reason != v1alpha1.ReasonNoRoom {
+					continue
+				}
+				records++
+				if o.Target.Kind != "Deployment" || !o.OneOff || o.Decision.Result != record.ResultDenied || o.Decision.Kind != "ReplicaSet" ||
+					!strings.Contains(o.Decision.Message, "of which the largest is "+notesKey) || !strings.Contains(o.Decision.Message, "it is copied from Deployment web") {
+					t.Errorf("told the record of %+v: %+v", o.Target, o.Decision)
+				}
+			}
+			for _, n := range w.notices {
+				if n.Reason == eventrecorder.NoRoom && n.About.Kind == "Deployment" && n.Child != nil {
+					notices++
+				}
+			}
+			if want := map[bool]int{true: 1}[tc.told]; records != want || notices != want {
+				t.Errorf("the record was told %d times, with %d notices, want %d", records, notices, want)
+			}
+		})
+	}
+}
+
+// Who changes an object is warned where what a controller makes for it, with a copy of its annotations, may have no room.
+func TestLittleRoomForCopiesOfAnnotations(t *testing.T) {
+	const limit, key = 256 << 10, "example.com/notes"
+	for name, tc := range map[string]struct {
+		size, applied int
+		want          bool
+	}{
+		"room":                            {size: limit - 3000},
+		"little":                          {size: limit - 1200, want: true},
+		"room without what is not copied": {size: limit - 4200, applied: 3000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mutator, _ := (&world{}).hooks(t, deploymentPolicy)
+			with := func(n int64) *unstructured.Unstructured {
+				out := annotate(deployment(n), key, strings.Repeat("x", tc.size-len(key)))
+				if tc.applied > 0 {
+					out = annotate(out, "kubectl.kubernetes.io/last-applied-configuration", strings.Repeat("z", tc.applied))
+				}
+				return out
+			}
+			resp := mutator.Handle(t.Context(), asking(t, "alice", platformTeam, with(3), with(5)))
+			if warned := strings.Contains(strings.Join(resp.Warnings, " "), "as that of Deployments does, is refused there"); !resp.Allowed || warned != tc.want {
+				t.Errorf("allowed %t, warnings %q", resp.Allowed, resp.Warnings)
 			}
 		})
 	}

@@ -89,10 +89,10 @@ func (m *Mutator) commit(ctx context.Context, r *request, ru *ruling) error {
 // answer implements hook.
 func (m *Mutator) answer(r *request, ru *ruling) admission.Response {
 	o := ru.outcome
-	patches, want, warnings := r.patches(o)
+	patches, want := r.patches(o)
 	m.rounds.note(r, o, want)
 	resp := admission.Patched("", patches...)
-	resp.Warnings = slices.Concat(warnings, r.ledgerWarnings(o), o.gateWarnings(r), r.misplaced(o.facts))
+	resp.Warnings = slices.Concat(m.roomWarnings(r, ru, want), r.ledgerWarnings(o), o.gateWarnings(r), r.misplaced(o.facts))
 	if warning := r.glassWarning(o); warning != "" {
 		resp.Warnings = append(resp.Warnings, warning)
 	}

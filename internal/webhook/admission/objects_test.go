@@ -185,7 +185,7 @@ func TestHandlersModifyNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !validating {
-					_, _, _ = r.patches(f)
+					_, _ = r.patches(f)
 				}
 				for raw, obj := range map[*runtime.RawExtension]*unstructured.Unstructured{&req.OldObject: r.old, &req.Object: r.new} {
 					if diff := cmp.Diff(apart(t, *raw, false), obj); diff != "" {

@@ -17,11 +17,9 @@ limitations under the License.
 package admission
 
 import (
-	"fmt"
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
-	"k8s.io/apimachinery/pkg/api/validation"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
@@ -36,8 +34,8 @@ var marks = []string{
 // patches returns what turns the new object of a request into the one with the
 // ledger that it gets: nothing but annotations of Kausality changes, of these those that
 // are the object's own (D10), and the switch of a gate. It also returns all annotations that
-// the object then has, and what the requester is told where the object has no room for these annotations.
-func (r *request) patches(o *outcome) (ops []jsonpatch.Operation, want map[string]string, warnings []string) {
+// the object then has.
+func (r *request) patches(o *outcome) (ops []jsonpatch.Operation, want map[string]string) {
 	have := r.new.GetAnnotations()
 	own := r.ownAnnotations(o.facts, have)
 	own.leavePrefix()
@@ -51,24 +49,7 @@ func (r *request) patches(o *outcome) (ops []jsonpatch.Operation, want map[strin
 	own.set(ledger.NameAllowances, o.next.Encode())
 	own.set(ledger.NameApproved, r.approvedText(o))
 	set := o.gatePatches(r, own.want)
-	return append(diff(have, own.want), set...), own.want, r.noRoom(have, own.want)
-}
-
-// noRoom returns what the requester is told of a write that the API server refuses for the size of the annotations
-// only with what Kausality keeps there, as its own answer says no more than that they are too long.
-func (r *request) noRoom(have, want map[string]string) []string {
-	if validation.ValidateAnnotationsSize(want) == nil || validation.ValidateAnnotationsSize(have) != nil {
-		return nil
-	}
-	all, ours := 0, 0
-	for key, value := range want {
-		all += len(key) + len(value)
-		if ledger.IsOurs(key) {
-			ours += len(key) + len(value)
-		}
-	}
-	return []string{fmt.Sprintf("kausality: the annotations of %s have no room for what is kept there: %d bytes with the %d of Kausality, of %d that the API server takes; remove or shorten others",
-		objectText(r.gvk.Kind, r.objectName()), all, ours, validation.TotalAnnotationSizeLimitB)}
+	return append(diff(have, own.want), set...), own.want
 }
 
 // restore makes an annotation what it was before the request.
