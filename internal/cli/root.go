@@ -85,6 +85,8 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+
+		PersistentPreRunE: valued,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.With(exit.Usage, err) })
 	root.SetIn(streams.In)

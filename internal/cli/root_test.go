@@ -17,10 +17,12 @@ limitations under the License.
 package cli_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"kausality.io/operator/internal/cli"
@@ -65,6 +67,21 @@ func TestRun(t *testing.T) {
 			errOut:  `error: invalid argument "-5" for "--limit" flag: give how many to show, or -1 for all`,
 			refused: true,
 		},
+		"a path that is a variable that is not set": {
+			args:    []string{"kubectl-kausality", "approve", "deploy/a", "--yes", "--path", ""},
+			errOut:  "error: --path is given without a value",
+			refused: true,
+		},
+		"one of several that is none": {
+			args:    []string{"kubectl-kausality", "approve", "deploy/a", "--path=spec.a", "--path= "},
+			errOut:  "error: --path is given without a value",
+			refused: true,
+		},
+		"nobody, in whose name is asked": {
+			args:    []string{"kubectl-kausality", "can", "deploy/a", "--as=", "--field=spec.replicas", "--set=1"},
+			errOut:  "error: --as is given without a value",
+			refused: true,
+		},
 		"several objects": {
 			args:    []string{"kubectl-kausality", "why", "deploy/a", "deploy/b"},
 			errOut:  "error: why takes one object",
@@ -85,6 +102,39 @@ func TestRun(t *testing.T) {
 				t.Errorf("Run printed %q and %q, want %q and %q in them", out, errOut, tc.out, tc.errOut)
 			}
 		})
+	}
+}
+
+// A flag without a value is refused by each command, but where that means no more than a value does.
+func TestFlagsHaveValues(t *testing.T) {
+	var look func(*cobra.Command)
+	look = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+		var names []string
+		cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+			if isText := strings.HasPrefix(flag.Value.Type(), "string"); isText && !slices.Contains([]string{"crossplane-providers", "held", "name", "output"}, flag.Name) {
+				names = append(names, flag.Name)
+			}
+		})
+		for _, name := range append(names, "as", "as-group") {
+			args := []string{"kubectl-kausality"}
+			if words := strings.Fields(cmd.CommandPath())[1:]; len(words) > 1 {
+				args = append(args, words[1:]...)
+			}
+			streams, _, _, errOut := genericiooptions.NewTestIOStreams()
+			if cmd.ValidateArgs(nil) != nil {
+				args = append(args, "deploy/a")
+			}
+			err := cli.Run(t.Context(), streams, append(args, "--"+name+"="))
+			if err == nil || !strings.Contains(errOut.String(), "--"+name+" is given without a value") {
+				t.Errorf("%s --%s=: %v", cmd.CommandPath(), name, err)
+			}
+		}
+	}
+	for _, cmd := range cli.New(genericiooptions.NewTestIOStreamsDiscard()).Commands() {
+		look(cmd)
 	}
 }
 

@@ -704,6 +704,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestWhyOfWhatIsNotThere", "./internal/cli/why"},
 	},
 	{
+		name:  "a path that is empty is none",
+		edits: []edit{{"internal/cli/approve/approval.go", `	if slices.Contains(out, "") {`, `	if out = slices.DeleteFunc(out, func(path string) bool { return path == "" }); false {`}},
+		unit:  []string{"-run=TestNoPathInFlags", "./internal/cli/approve"},
+	},
+	{
 		name:  "approve: what was taken out of the request counts as approved",
 		edits: []edit{{"internal/cli/approve/approval.go", "		if !taken {\n", "		if !taken && false {\n"}},
 		unit:  []string{"-run=TestApprove", "./internal/cli/approve"},

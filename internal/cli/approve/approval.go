@@ -34,6 +34,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/exit"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
@@ -74,17 +75,19 @@ func (a *approval) plan(ctx context.Context) (report *Report, err error) {
 }
 
 func (a *approval) planOnce(ctx context.Context) (*Report, error) {
+	paths, err := named(a.paths)
+	if err != nil {
+		return nil, err
+	}
 	if off := a.cluster.Off(ctx); off != nil {
 		return nil, fmt.Errorf("nothing can be approved, and nothing waits for it: %s", off.Text(time.Now()))
 	}
-	var err error
 	if a.seen, err = a.cluster.Read(ctx, a.target); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.target, err)
 	}
 	if a.had, err = a.effective(ctx, a.seen); err != nil {
 		return nil, err
 	}
-	paths := named(a.paths)
 	if len(paths) == 0 {
 		if paths = withheld(a.had); len(paths) == 0 {
 			return nil, fmt.Errorf("nothing of %s is withheld: name what to approve with --path, or --path '*' for every field that a policy is about; "+
@@ -274,13 +277,17 @@ func (a *approval) useful(r *Report, now ledger.Ledger) (*Report, error) {
 	return nil, errors.New("nothing is approved: " + strings.Join(r.Warnings, "; "))
 }
 
-// named returns the paths of flags, one by one.
-func named(flags []string) []string {
+// named returns the paths of flags, one by one. An empty one is an error: it may be a shell variable that is not set,
+// and without paths all that is withheld is approved.
+func named(flags []string) ([]string, error) {
 	out := make([]string, 0, len(flags))
 	for _, each := range flags {
 		out = append(out, change.SplitPaths(each)...)
 	}
-	return slices.DeleteFunc(out, func(path string) bool { return path == "" })
+	if slices.Contains(out, "") {
+		return nil, exit.With(exit.Usage, errors.New("nothing is approved: --path names no field in one place. Name the fields, or leave --path out to approve all that is withheld"))
+	}
+	return out, nil
 }
 
 // withheld returns what approves the changes of an object that are withheld, as they are.

@@ -165,7 +165,6 @@ func TestPathsOfFlags(t *testing.T) {
 		"one":              {[]string{"--path", "spec.a@0123456789ab"}, "spec.a@0123456789ab"},
 		"several":          {[]string{"--path", "spec.a, spec.b", "--path=*"}, "spec.a,spec.b,*"},
 		"a comma in a key": {[]string{"--path", `spec.a['x, y'],spec.b["z"]`}, `spec.a['x, y'],spec.b["z"]`},
-		"an empty one":     {[]string{"--path", ""}, "spec.replicas"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -187,6 +186,18 @@ func TestPathsOfFlags(t *testing.T) {
 				t.Errorf("approved (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A path that is empty is that of a variable that is not set, and does not approve all that is withheld.
+func TestNoPathInFlags(t *testing.T) {
+	for _, paths := range [][]string{{""}, {" "}, {","}, {"spec.a,"}, {"spec.a", ""}} {
+		w := &world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}}}
+		a := w.approval()
+		a.paths = paths
+		if _, err := a.plan(t.Context()); err == nil || !strings.Contains(err.Error(), "--path names no field") || len(w.asked) > 0 {
+			t.Errorf("approve --path %q: error %v, requests %v", paths, err, w.asked)
+		}
 	}
 }
 
