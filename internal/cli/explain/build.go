@@ -152,8 +152,14 @@ func asChild(s *sight) *Child {
 	parent.OneSided = !s.ref.PointsBack(s.parent.obj, s.obj.obj)
 	c.Phase = parent.Phase()
 	c.Bound = parent.bound(kind)
+	if c.Stray = parent.strayOf(s.obj.obj, c.Bound); c.Stray != nil {
+		c.Bound.Permissions = parent.rid(s.obj.obj)
+	}
 	c.Initiators = initiatorsOf(s.policies, chain)
 	c.Obstacles = parent.obstacles(s.policies.InitiatorsAbove(chain))
+	if c.Stray != nil {
+		c.Obstacles = slices.DeleteFunc(c.Obstacles, func(o Obstacle) bool { return o.What == straysOfIt }) // It is said of it.
+	}
 	return c
 }
 

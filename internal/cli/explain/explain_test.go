@@ -248,6 +248,12 @@ ITSELF, AS A CHILD
 	upgraded.obj.rec.Status.Versions = []v1alpha1.ControllerVersion{{Trigger: v1alpha1.UpgradeOfController, Image: "web:v2", UpgradeAllowanceUID: "uid-v2"}}
 	stranger := see(t, replicaSet(t), deployment(t))
 	stranger.you = &policy.Requester{Username: "alice", Groups: []string{"platform-team"}}
+	adopted := deployment(t, grant)
+	adopted.rec.Status.Strays = []v1alpha1.StrayChild{{
+		UID: "web-1", APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "web-1", Time: metav1.NewTime(now.Add(-time.Hour)),
+	}}
+	stray := see(t, replicaSet(t), adopted)
+	stray.you = &policy.Requester{Username: "alice", Groups: []string{"platform-team"}}
 	mallory := see(t, pod(t), replicaSet(t, v1alpha1.Allowance{Kind: "Pod", Mutation: "create", Initiator: "alice", Generation: 1,
 		Trace: []v1alpha1.TraceHop{{Kind: "ReplicaSet", Name: "web-1", Field: "spec.replicas", Generation: 1}}}), deployment(t))
 	mallory.you = &policy.Requester{Username: "mallory"}
@@ -429,6 +435,65 @@ ITSELF, AS A CHILD
   Its parent is Deployment/web, Steady; initiators there: Group platform-team.
   KIND         ALLOWED   BECAUSE
   ReplicaSet   nothing   no allowance counts now; anything is denied (AllowancePolicy deployment)
+`,
+		},
+		"one that its parent adopted without a cause": {
+			sight: stray,
+			want: `ReplicaSet/web-1 in namespace shop, Steady
+It is waiting: its controller has not seen it yet.
+You are alice, and may approve changes of it, and not initiate them.
+
+POLICIES FOR IT
+  POLICY       ACTION   MAY INITIATE
+  replicaset   Deny     whoever may initiate on what owns it
+  What is there already may also be approved by Group platform-team.
+
+ITS CHILDREN, RIGHT NOW
+  KIND   ALLOWED                 BECAUSE
+  Pod    create and delete Pod   always (maintaining, AllowancePolicy replicaset)
+
+WHAT A CHANGE OF IT WOULD ALLOW
+  CHANGE OF       ALLOWS
+  spec.replicas   create Pod
+
+ITSELF, AS A CHILD
+  Its parent is Deployment/web, Steady; initiators there: Group platform-team.
+  KIND         ALLOWED                        BECAUSE
+  ReplicaSet   delete or release ReplicaSet   it is a stray: Deployment/web adopted it without a
+                                              cause, and no allowance covers a change of it
+  It became a stray 60m ago. Group platform-team may delete it, or approve that it is there:
+    kubectl delete -n shop replicaset web-1
+    kubectl annotate -n shop replicaset web-1 replicaset.kausality.io/approve='metadata.ownerReferences'
+`,
+		},
+		"one that has adopted without a cause": {
+			sight: see(t, adopted),
+			want: `Deployment/web in namespace shop, Steady, generation 3
+It is waiting: its controller has not seen it yet.
+
+POLICIES FOR IT
+  POLICY       ACTION   MAY INITIATE
+  deployment   Deny     Group platform-team
+  tagged       none     not in effect: its selectors leave this object out
+
+ITS CHILDREN, RIGHT NOW
+  KIND         ALLOWED             BECAUSE
+  ReplicaSet   create ReplicaSet   alice → Deployment/web spec.template.spec.containers[0].image
+
+WHAT A CHANGE OF IT WOULD ALLOW
+  CHANGE OF       ALLOWS
+  spec.template   create ReplicaSet; change spec.replicas of ReplicaSet (Mutate), if
+                  object.spec.paused != true
+
+ITSELF, AS A CHILD
+  It has no parent: whoever RBAC lets may change it. Nothing follows from what triggers a rule,
+  unless an initiator does it.
+
+WHY NOT MORE
+  Strays, 60m ago   Deployment/web adopted ReplicaSet/web-1 without a cause: no allowance covers a
+                    change of strays, and no other child of their kind is deleted for them. Delete
+                    them, or approve that they are there
+                    kubectl kausality why -n shop deployment/web
 `,
 		},
 		"a leaf, to who may not use the allowances of its parent": {

@@ -108,6 +108,7 @@ func recorded(status *v1alpha1.AllowanceRecordStatus, ref v1alpha1.TargetReferen
 		}
 		out = append(out, o)
 	}
+	out = append(out, straysIn(status.Strays, ref)...)
 	if c := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOverdue); c != nil && c.Status == metav1.ConditionTrue {
 		out = append(out, Obstacle{What: c.Type, Since: &c.LastTransitionTime, Message: c.Message})
 	}

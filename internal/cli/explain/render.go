@@ -236,6 +236,7 @@ func (p *page) itself(r *Report) {
 	table.Header("KIND", "ALLOWED", "BECAUSE")
 	addBound(&table, c.Bound)
 	p.put(table.Render(p.terminal, indent))
+	p.stray(c)
 	if len(r.AsParent.Initiators) > 0 {
 		p.put(p.terminal.Wrap(indent, "Besides, its own initiators may change it: "+strings.Join(r.AsParent.Initiators, " or ")+"."))
 	}

@@ -130,7 +130,7 @@ type Rule struct {
 
 // Obstacle keeps an object from allowing more.
 type Obstacle struct {
-	// What it is, in a word: Withheld, Waiting, Adopting, Blocked, BlockedBelow, Overdue, or
+	// What it is, in a word: Withheld, Waiting, Adopting, Blocked, BlockedBelow, Strays, Overdue, or
 	// the condition of a policy.
 	What string `json:"what"`
 	// Since when, where that is known.
@@ -155,6 +155,8 @@ type Child struct {
 	Phase v1alpha1.Phase `json:"phase,omitempty"`
 	// Bound of objects of its kind.
 	Bound Bound `json:"bound"`
+	// Stray is there where the parent adopted the object without a cause.
+	Stray *Stray `json:"stray,omitempty"`
 	// Obstacles keep the parent from allowing more.
 	Obstacles []Obstacle `json:"obstacles"`
 	// Initiators are who may initiate on the parent, or else further up.
