@@ -34,6 +34,7 @@ import (
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/clustertest"
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
 )
 
 // TestAround reads the records of cluster-scoped objects, which are in a namespace that only the operator
@@ -75,7 +76,22 @@ func TestAround(t *testing.T) {
 		recordOf(composite, "kausality-system", "", "x1", "c1"),
 	}
 	own, all := []string{"above", "c1", "s1"}, []string{"above", "c1", "s1", "x1"}
+	ofTenants, errs := policy.Compile(&v1alpha1.AllowancePolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "tenant"},
+		Spec: v1alpha1.AllowancePolicySpec{
+			For: v1alpha1.ParentKind{APIGroup: tenant.Group, APIVersion: tenant.Version, Kind: tenant.Kind},
+			Rules: []v1alpha1.Rule{{Trigger: "spec.size", Policies: []v1alpha1.PolicyEntry{{
+				Target:   v1alpha1.Target{APIGroup: &group.Group, APIVersion: group.Version, Resource: "shops"},
+				Relation: v1alpha1.RelationControllerChild, Verbs: []string{"Create"},
+			}}}},
+		},
+	}, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) { return shop, true })
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	tenants := cluster.Policies{Index: policy.NewIndex([]*policy.Policy{ofTenants})}
 	for name, tc := range map[string]struct {
+		policies  cluster.Policies
 		of        schema.GroupVersionKind
 		name      string
 		obj       *unstructured.Unstructured
@@ -83,19 +99,20 @@ func TestAround(t *testing.T) {
 		forbidden bool
 		want      []string
 	}{
-		"a claim":                              {of: claim, name: "c1", obj: objectOf(claim, "c1", nil), served: served, want: all},
-		"a claim that cannot be read":          {of: claim, name: "c1", served: served, want: all},
-		"what a claim is below of":             {of: shop, name: "above", obj: objectOf(shop, "above", nil), served: served, want: all},
-		"the same, and it cannot be read":      {of: shop, name: "above", served: served, want: all},
-		"what has nothing elsewhere":           {of: shop, name: "s1", obj: objectOf(shop, "s1", nil), served: served, want: own},
-		"what a cluster-scoped object owns":    {of: shop, name: "s1", obj: objectOf(shop, "s1", &tenant), served: served, want: all},
-		"what an object of its namespace owns": {of: shop, name: "s1", obj: objectOf(shop, "s1", &shop), served: served, want: own},
-		"those elsewhere may not be read":      {of: claim, name: "c1", obj: objectOf(claim, "c1", nil), served: served, forbidden: true, want: own},
-		"nobody says which kinds there are":    {of: claim, name: "c1", obj: objectOf(claim, "c1", nil), want: own},
-		"an object that is in no namespace":    {of: composite, obj: objectOf(composite, "x1", nil), served: served, want: all},
-		"one whose record nobody has made yet": {of: claim, name: "c2", obj: objectOf(claim, "c2", nil), served: served, want: all},
-		"one of which there is nothing at all": {of: shop, name: "s2", served: served, want: own},
-		"those elsewhere do not matter":        {of: shop, name: "s1", obj: objectOf(shop, "s1", nil), served: served, forbidden: true, want: own},
+		"a claim":                                              {of: claim, name: "c1", obj: objectOf(claim, "c1", nil), served: served, want: all},
+		"a claim that cannot be read":                          {of: claim, name: "c1", served: served, want: all},
+		"what a claim is below of":                             {of: shop, name: "above", obj: objectOf(shop, "above", nil), served: served, want: all},
+		"the same, and it cannot be read":                      {of: shop, name: "above", served: served, want: all},
+		"what has nothing elsewhere":                           {of: shop, name: "s1", obj: objectOf(shop, "s1", nil), served: served, want: own},
+		"what a cluster-scoped object owns":                    {of: shop, name: "s1", obj: objectOf(shop, "s1", &tenant), served: served, want: all},
+		"what an object of its namespace owns":                 {of: shop, name: "s1", obj: objectOf(shop, "s1", &shop), served: served, want: own},
+		"those elsewhere may not be read":                      {of: claim, name: "c1", obj: objectOf(claim, "c1", nil), served: served, forbidden: true, want: own},
+		"nobody says which kinds there are":                    {of: claim, name: "c1", obj: objectOf(claim, "c1", nil), want: own},
+		"an object that is in no namespace":                    {of: composite, obj: objectOf(composite, "x1", nil), served: served, want: all},
+		"one whose record nobody has made yet":                 {of: claim, name: "c2", obj: objectOf(claim, "c2", nil), served: served, want: all},
+		"one of which there is nothing at all":                 {of: shop, name: "s2", served: served, want: own},
+		"one that is gone, whose parent may be cluster-scoped": {policies: tenants, of: shop, name: "s2", served: served, want: all},
+		"those elsewhere do not matter":                        {of: shop, name: "s1", obj: objectOf(shop, "s1", nil), served: served, forbidden: true, want: own},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := cluster.Target{GVK: tc.of, Namespace: "shop", Name: tc.name}
@@ -105,7 +122,7 @@ func TestAround(t *testing.T) {
 			may := func(_ client.ObjectList, namespace string) bool { return !tc.forbidden || namespace != "" }
 			c := cluster.New(fake.NewClientBuilder().WithScheme(clustertest.Scheme(t)).WithRESTMapper(mapper).WithObjects(records...).
 				WithInterceptorFuncs(clustertest.Listing(may)).Build(), "shop", tc.served)
-			around, err := c.Around(t.Context(), cluster.Policies{}, target, tc.obj)
+			around, err := c.Around(t.Context(), tc.policies, target, tc.obj)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,11 +25,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/knowledge"
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -82,10 +84,31 @@ func (c *Cluster) leavesNamespace(policies Policies, target Target, obj *unstruc
 		}
 	}
 	if obj == nil {
-		return false
+		// What is gone does not say whose child it was.
+		return c.mayBeBelowClusterScoped(policies, target.GVK.GroupKind())
 	}
 	ref, ok := lineage.Parent(policies.Index, obj)
 	return ok && (!c.Namespaced(ref.GVK.GroupKind()) || ref.Namespace != obj.GetNamespace())
+}
+
+// mayBeBelowClusterScoped reports whether some ancestor of objects of a kind may be cluster-scoped, by the policies
+// that name the kind, or one that is above it.
+func (c *Cluster) mayBeBelowClusterScoped(policies Policies, kind schema.GroupKind) bool {
+	above, next := sets.New(kind), []schema.GroupKind{kind}
+	for ; len(next) > 0; next = next[1:] {
+		for _, p := range policies.Policies() {
+			parent := p.For.GroupKind()
+			if above.Has(parent) || !slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool { return !e.IsExternal() && e.Kind == next[0] }) {
+				continue
+			}
+			if !c.Namespaced(parent) {
+				return true
+			}
+			above.Insert(parent)
+			next = append(next, parent)
+		}
+	}
+	return false
 }
 
 // leadsOut reports whether children of a kind may be in another namespace, or cluster-scoped. The categories

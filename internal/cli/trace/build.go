@@ -19,6 +19,7 @@ package trace
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -101,11 +102,14 @@ func build(s *sight) (*Report, error) {
 			}
 		}
 	}
+	if s.gone && uid == "" {
+		report.Notes = append(report.Notes, s.unsureOf(links)...)
+	}
 	report.Causes = grow(append(links, s.withoutChain(links, all)...), all)
 	s.mark(report)
 	if s.gone && uid == "" && len(report.Causes) == 0 {
 		return nil, fmt.Errorf("%s does not exist, and no AllowanceRecord tells of it: see whether the namespace is right, "+
-			"or which records there are (kubectl get allowancerecords -A)", s.target)
+			"or which records there are (kubectl get allowancerecords -A)%s", s.target, strings.Join(append([]string{""}, s.notes...), ". "))
 	}
 	return report, nil
 }
@@ -167,10 +171,38 @@ func isLater(before, rec *v1alpha1.AllowanceRecord) bool {
 const maxDepth = 16
 
 // related reports whether a record is about the object, or about one that is above or
-// below it, rather than about another object of such a name.
+// below it, rather than about another object of such a name. Where nothing tells its UID, that is what may be above it.
 func (s *sight) related(of map[types.UID]*v1alpha1.AllowanceRecord, rec *v1alpha1.AllowanceRecord, uid types.UID) bool {
-	return uid == "" || isAbove(of, uid, rec.Spec.TargetRef.UID) || isAbove(of, rec.Spec.TargetRef.UID, uid) ||
+	if uid == "" {
+		return mayBeOne(rec.Spec.TargetRef.Namespace, s.target.Namespace)
+	}
+	return isAbove(of, uid, rec.Spec.TargetRef.UID) || isAbove(of, rec.Spec.TargetRef.UID, uid) ||
 		s.parent != "" && isAbove(of, rec.Spec.TargetRef.UID, s.parent)
+}
+
+// unsureOf says that the chains of what is gone may be those of another object: the records of cluster-scoped objects do
+// not tell in which namespace a child was.
+func (s *sight) unsureOf(links []link) []string {
+	var out []string
+	for _, l := range links {
+		last := len(l.hops) - 1
+		if s.target.Namespace == "" || l.kind != s.target.GVK.Kind || last < 0 || l.hops[last].Namespace != "" {
+			continue
+		}
+		above := Child{Kind: l.hops[last].Kind, Name: l.hops[last].Name}
+		if !slices.ContainsFunc(s.records, func(rec v1alpha1.AllowanceRecord) bool {
+			ref := rec.Spec.TargetRef
+			return ref.Namespace == "" && ref.Kind == above.Kind && ref.Name == above.Name
+		}) {
+			continue
+		}
+		note := fmt.Sprintf("%s/%s is cluster-scoped, and its record does not tell in which namespace a child was: that may be another %s %s.",
+			above.Kind, above.Name, s.target.GVK.Kind, s.target.Name)
+		if !slices.Contains(out, note) {
+			out = append(out, note)
+		}
+	}
+	return out
 }
 
 // isAbove reports whether an object is another one, or above it.

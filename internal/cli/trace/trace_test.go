@@ -468,6 +468,38 @@ func TestTraceOfNothing(t *testing.T) {
 	}
 }
 
+// Of a child that is gone, and that has no record, the record of its parent tells, which is in the namespace of the operator
+// where that is cluster-scoped. That of an object in another namespace is about another child of that name.
+func TestTraceOfAGoneChildOfAClusterScopedObject(t *testing.T) {
+	of := func(kind, name, namespace, user string) v1alpha1.AllowanceRecord {
+		rec := recordOf(kind, name, "", history(v1alpha1.HistoryEntry{
+			Time: before(time.Minute), Event: v1alpha1.EventExercised, Operation: "Delete", Kind: "Animal", Names: []string{"a"},
+			Initiator: user, Trace: []v1alpha1.TraceHop{hop(kind, name, "spec.size", 2)},
+		}))
+		rec.Namespace, rec.Spec.TargetRef.Namespace = "kausality-system", namespace
+		return rec
+	}
+	report, err := build(&sight{
+		target: target("apps", "Animal", "a"), gone: true,
+		records: []v1alpha1.AllowanceRecord{of("Farm", "f", "", "alice"), of("Stable", "s", "elsewhere", "mallory")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `Animal/a in namespace shop, gone
+
+alice, 60s ago
+└── Farm/f  spec.size, generation 2
+    └── Animal/a  deleted (gone)
+
+Farm/f is cluster-scoped, and its record does not tell in which namespace a child was: that may be
+another Animal a.
+`
+	if diff := cmp.Diff(want, render(report, text.Terminal{Width: text.DefaultWidth}, false, now)); diff != "" {
+		t.Errorf("trace: -want, +got:\n%s", diff)
+	}
+}
+
 func TestLately(t *testing.T) {
 	image := hop("Deployment", "web", "spec.template.spec.containers[0].image", 3)
 	below := []v1alpha1.TraceHop{image, hop("ReplicaSet", "web-1", "spec.replicas", 2)}
