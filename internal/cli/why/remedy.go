@@ -19,11 +19,13 @@ package why
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -42,6 +44,9 @@ func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 			}
 		}
 		if steady, ok := maintained(policies, d.Kind, path); ok || !found && len(policies) > 0 {
+			if !ok && isLetGo(d, path) {
+				steady = lettingGo(policies)
+			}
 			out = addTo(out, path, steady)
 		}
 	}
@@ -70,9 +75,27 @@ func maintained(policies []*policy.Policy, kind, act string) (remedy Remedy, ok 
 	return remedy, remedy.Policy != ""
 }
 
+// toLetGo is what a requester is told who may not let go of a child, or have it adopted.
+const toLetGo = "to let go of it, or to adopt it"
+
+// isLetGo reports whether a part of a refused change lets go of the child, or has it adopted: by its owners, or by
+// something else if the requester was told so.
+func isLetGo(d v1alpha1.HistoryEntry, act string) bool {
+	path, err := change.ParsePath(act)
+	if err != nil || d.Operation != "Update" {
+		return false
+	}
+	return lineage.IsReference(path) || lineage.IsLineage(path) && strings.Contains(d.Message, toLetGo)
+}
+
+// lettingGo is the remedy for what takes no rule.
+func lettingGo(policies []*policy.Policy) Remedy {
+	return Remedy{LetGo: true, Initiators: slices.Sorted(slices.Values(policy.Exercisers(policies, nil)))}
+}
+
 // addTo adds a path to the remedy that says the same, or a new one.
 func addTo(all []Remedy, path string, r Remedy) []Remedy {
-	i := slices.IndexFunc(all, func(old Remedy) bool { return old.Policy == r.Policy && old.Trigger == r.Trigger })
+	i := slices.IndexFunc(all, func(old Remedy) bool { return old.Policy == r.Policy && old.Trigger == r.Trigger && old.LetGo == r.LetGo })
 	if i < 0 {
 		r.Paths = []string{path}
 		return append(all, r)

@@ -48,9 +48,10 @@ spec:
 func TestRemedies(t *testing.T) {
 	const subjects = `, subjects: [{kind: User, name: nightly}]`
 	bySpec := Remedy{Policy: "cronjob", Trigger: "spec", Initiators: []string{"Group platform-team"}}
+	letGo := Remedy{LetGo: true, Initiators: []string{"Group platform-team", "ServiceAccount kube-system/cronjob-controller"}}
 	tests := map[string]struct {
-		subjects, path string
-		want           []Remedy
+		subjects, path, told string
+		want                 []Remedy
 	}{
 		"what goes on by itself, and what a rule allows": {path: v1alpha1.MutationCreateObject, want: []Remedy{
 			bySpec, {Policy: "cronjob", Initiators: []string{"Group platform-team", "ServiceAccount kube-system/cronjob-controller"}},
@@ -58,8 +59,13 @@ func TestRemedies(t *testing.T) {
 		"what somebody else does": {subjects: subjects, path: v1alpha1.MutationCreateObject, want: []Remedy{
 			bySpec, {Policy: "cronjob", Initiators: []string{"User nightly"}},
 		}},
-		"what only a rule allows": {path: v1alpha1.MutationDeleteObject, want: []Remedy{bySpec}},
-		"what nothing allows":     {path: "spec.suspend", want: []Remedy{{}}},
+		"what only a rule allows":                     {path: v1alpha1.MutationDeleteObject, want: []Remedy{bySpec}},
+		"the owner of the child, which takes no rule": {path: "metadata.ownerReferences[uid=1]", want: []Remedy{letGo}},
+		"a label of it, by which it is let go of": {
+			path: "metadata.labels[app]", told: "It is for these to let go of it, or to adopt it.", want: []Remedy{letGo},
+		},
+		"a label of it":       {path: "metadata.labels[app]", want: []Remedy{{}}},
+		"what nothing allows": {path: "spec.suspend", want: []Remedy{{}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +82,9 @@ func TestRemedies(t *testing.T) {
 			for i := range tt.want {
 				tt.want[i].Paths = []string{tt.path}
 			}
-			got := remedies([]*policy.Policy{compiled}, v1alpha1.HistoryEntry{Kind: "Job", Paths: []string{tt.path}})
+			got := remedies([]*policy.Policy{compiled}, v1alpha1.HistoryEntry{
+				Operation: "Update", Kind: "Job", Paths: []string{tt.path}, Message: tt.told,
+			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("remedies (-want +got):\n%s", diff)
 			}

@@ -273,6 +273,10 @@ func remedyText(r Refusal, remedy Remedy) string {
 	if len(remedy.Paths) < len(r.Paths) {
 		part = strings.Join(remedy.Paths, ", ") + ": "
 	}
+	if remedy.LetGo {
+		return fmt.Sprintf("%sno change: letting go of it, or having %s adopt it, is for %s, in a request that does nothing else",
+			part, phrase.Target(r.Parent), phrase.Who(remedy.Initiators))
+	}
 	if remedy.Trigger == "" && remedy.Policy != "" {
 		return fmt.Sprintf("%sno change, if %s does it while %s is steady and nothing of it is withheld (maintaining, AllowancePolicy %s)",
 			part, phrase.Who(remedy.Initiators), phrase.Target(r.Parent), remedy.Policy)

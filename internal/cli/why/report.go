@@ -167,6 +167,9 @@ type Remedy struct {
 	// Initiators are who may make that change, or, where it needs none, do it themselves; where they are
 	// empty, whoever may initiate further up.
 	Initiators []string `json:"initiators,omitempty"`
+	// LetGo is true where the part lets go of the child, or has the parent adopt it: that takes no rule, and is for who
+	// may use what the parent allows, the Initiators, in a request that does nothing else.
+	LetGo bool `json:"letGo,omitempty"`
 	// Conditions of the rule, which have to hold too.
 	Conditions []string `json:"conditions,omitempty"`
 }
