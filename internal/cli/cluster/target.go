@@ -128,7 +128,8 @@ func (c *Cluster) kind(arg string) (schema.GroupVersionKind, error) {
 	}
 	gvk, err := c.mapper.KindFor(partial.WithVersion(""))
 	if apimeta.IsNoMatchError(err) {
-		return gvk, fmt.Errorf("the cluster serves nothing by the name of %q: see kubectl api-resources", arg)
+		return gvk, fmt.Errorf("the cluster serves nothing by the name of %q: see kubectl api-resources. "+
+			"Of what it served once, AllowanceRecords tell: kubectl get allowancerecords -A, and -o yaml of one", arg)
 	}
 	if err != nil {
 		return gvk, fmt.Errorf("asking the cluster for %q: %w", arg, err)

@@ -180,7 +180,8 @@ func look(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (see
 	obj, err := c.Read(ctx, of)
 	switch {
 	case apierrors.IsNotFound(err):
-		return seen{missing: fmt.Errorf("reading %s: %w", of, err)}, nil
+		ref := v1alpha1.TargetReference{Group: of.GVK.Group, Kind: of.GVK.Kind, Namespace: of.Namespace, Name: of.Name}
+		return seen{missing: fmt.Errorf("reading %s: %w. It waits for nothing; what was: %s", of, err, phrase.Command("trace", ref))}, nil
 	case apierrors.IsForbidden(err):
 		return seen{notes: []string{fmt.Sprintf("What is withheld of it is told by its AllowanceRecord, which is written up to two seconds later: reading it: %v", err)}}, nil
 	case err != nil:

@@ -510,7 +510,7 @@ func TestWhyOfWhatIsNotThere(t *testing.T) {
 		want      string
 		notes     int
 	}{
-		"an object":                          {subject: of("Deployment", "nope"), want: `reading Deployment/nope in namespace shop: deployments.apps "nope" not found`},
+		"an object":                          {subject: of("Deployment", "nope"), want: `reading Deployment/nope in namespace shop: deployments.apps "nope" not found. It waits for nothing; what was: kubectl kausality trace -n shop deployment/nope`},
 		"an object that is there":            {subject: of("Deployment", "web")},
 		"a child whose creation was refused": {subject: of("ReplicaSet", "web-2")},
 		"an object that may not be read":     {subject: of("Deployment", "web"), fails: forbidden, notes: 1},
