@@ -34,6 +34,8 @@ import (
 	"kausality.io/operator/internal/cli/generation"
 	"kausality.io/operator/internal/cli/offline"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -105,14 +107,16 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 		Paths:       paths(policies.Index, a.before, a.after),
 		Warnings:    q.said.Take(),
 	}
+	report.Status = q.edit.ofStatus()
 	if a.refusal != nil {
-		report.Outcome, report.Message = Refused, message(a.refusal)
+		report.Outcome, report.Message = refused(a.refusal), message(a.refusal)
 	} else {
 		if err := report.compare(a.before, a.after); err != nil {
 			return nil, err
 		}
 		if report.Outcome == Unchanged {
 			report.Dropped = paths(policies.Index, a.before, a.asked)
+			report.Gated = isGated(a.before, report.Dropped)
 		}
 		report.Follows = f.follow(ctx, h, f.granted(h, report.Granted), false, 0)
 	}
@@ -121,6 +125,9 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 		report.Named = naming(policies.Index, h.chain, report.Paths)
 	}
 	report.Notes = f.notes
+	if len(report.Status) > 0 && report.Outcome != Unchanged {
+		report.Notes = append(report.Notes, strings.Join(report.Status, ", ")+" is left out: a change of an object leaves its status as it is.")
+	}
 	if report.Outcome == Initiates || report.Outcome == Waits || report.Outcome == Passes {
 		steps, notes, err := generation.Would(ctx, q.you, a.after)
 		if err != nil {
@@ -175,6 +182,21 @@ func (q *question) send(ctx context.Context, before, after *unstructured.Unstruc
 		return q.them.Create(ctx, after, client.DryRunAll)
 	}
 	return q.them.Update(ctx, after, client.DryRunAll)
+}
+
+// refused returns what a refusal is: of the requester by RBAC, a webhook or an admission policy, or of what is
+// written, which nobody could write.
+func refused(err error) Outcome {
+	if apierrors.IsForbidden(err) || strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "denied request") {
+		return Refused
+	}
+	return Invalid
+}
+
+// isGated reports whether paths are all of the switch of an object's gate.
+func isGated(obj *unstructured.Unstructured, dropped []string) bool {
+	return obj != nil && len(dropped) > 0 && gate.ReadState(obj.GetAnnotations()).Adopted() &&
+		!slices.ContainsFunc(dropped, func(path string) bool { return !strings.HasPrefix(path, "spec."+crossplane.SwitchField) })
 }
 
 // message returns what is said, without which webhook says it.

@@ -17,9 +17,12 @@ limitations under the License.
 package can
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -67,5 +70,39 @@ rules: [{trigger: spec.replicas, policies: [{target: {apiGroup: apps, apiVersion
 				t.Errorf("initiators() (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	for name, tc := range map[string]struct {
+		err  error
+		want Outcome
+	}{
+		"by rights":              {apierrors.NewForbidden(deployments, "web", errors.New("no")), Refused},
+		"by a webhook":           {apierrors.NewBadRequest(`admission webhook "x" denied the request: no`), Refused},
+		"by an admission policy": {apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "ValidatingAdmissionPolicy 'x' with binding 'y' denied request: no", nil), Refused},
+		"by its type":            {apierrors.NewBadRequest("json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"), Invalid},
+		"by its value":           {apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil), Invalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := refused(tc.err); got != tc.want {
+				t.Errorf("refused(%v) = %s, want %s", tc.err, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestGatedAndStatus(t *testing.T) {
+	bucket := &unstructured.Unstructured{Object: map[string]any{}}
+	if isGated(bucket, []string{"spec.managementPolicies[0]"}) {
+		t.Error("what has no gate has a switch")
+	}
+	bucket.SetAnnotations(map[string]string{v1alpha1.AnnotationGateContent: "1"})
+	if !isGated(bucket, []string{"spec.managementPolicies[0]", "spec.managementPolicies[1]"}) || isGated(bucket, []string{"spec.managementPolicies[0]", "spec.nope"}) {
+		t.Error("the switch is spec.managementPolicies, and nothing else")
+	}
+	if diff := cmp.Diff([]string{"status.replicas"}, (&edit{fields: []string{"spec.replicas", "status.replicas"}}).ofStatus()); diff != "" {
+		t.Errorf("of the status (-want +got):\n%s", diff)
 	}
 }

@@ -88,6 +88,17 @@ func (e *edit) set(obj *unstructured.Unstructured) error {
 	return nil
 }
 
+// ofStatus returns the fields of the status: an update of an object leaves them as they are.
+func (e *edit) ofStatus() []string {
+	var out []string
+	for _, text := range e.fields {
+		if path, err := change.ParsePath(text); err == nil && len(path) > 0 && path[0].Field == "status" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 // whole makes integers of the numbers that are, as in objects of the API server.
 func whole(value any) any {
 	switch value := value.(type) {

@@ -76,7 +76,18 @@ func (r *Report) sentence(t text.Terminal) string {
 		return t.Paint(text.Wait, "Withheld: ") + r.User + " may " + change + ", but nothing follows from that of " + strings.Join(r.Withheld, ", ") + "."
 	case Refused:
 		return t.Paint(text.Bad, "Refused: ") + r.User + " may not " + change + "."
+	case Invalid:
+		return t.Paint(text.Bad, "Invalid: ") + "nobody may " + change + " like that. The API server does not take it, whoever asks:"
 	case Unchanged:
+		if r.Gated {
+			return t.Paint(text.Bad, "No: ") + "Kausality sets " + strings.Join(r.Dropped, ", ") + " of " + object + " itself, by what is allowed: it is the switch of " +
+				"its gate. What is written there is at most a limit to what it lets through: " +
+				"\"What becomes of spec.managementPolicies\" in docs/crossplane.md says more."
+		}
+		if len(r.Status) > 0 {
+			return t.Paint(text.Bad, "No: ") + strings.Join(r.Status, ", ") + " of " + object + " is not written like that: a change of an object leaves its status as it is. " +
+				"Controllers write it by a sub-resource, and no policy is about it."
+		}
 		if len(r.Dropped) > 0 {
 			return t.Paint(text.Bad, "No: ") + "the API server does not take " + strings.Join(r.Dropped, ", ") + " of " + object + ": nothing would change."
 		}

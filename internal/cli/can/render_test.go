@@ -114,6 +114,27 @@ Not all could be read.
 Who may initiate changes of it: User alice
 `,
 		},
+		"a value of another type": {
+			report: Report{Object: xr, User: "alice", Paths: []string{"spec.size"}, Outcome: Invalid, Message: "spec.size: Invalid value", Initiators: []string{"User alice"}},
+			want: `Invalid: nobody may change spec.size of XDatabase/db like that. The API server does not take it,
+whoever asks:
+
+  spec.size: Invalid value
+`,
+		},
+		"a status": {
+			report: Report{Object: xr, User: "alice", Outcome: Unchanged, Status: []string{"status.replicas"}},
+			want: `No: status.replicas of XDatabase/db is not written like that: a change of an object leaves its
+status as it is. Controllers write it by a sub-resource, and no policy is about it.
+`,
+		},
+		"the switch of a gate": {
+			report: Report{Object: xr, User: "alice", Outcome: Unchanged, Gated: true, Dropped: []string{"spec.managementPolicies[0]"}},
+			want: `No: Kausality sets spec.managementPolicies[0] of XDatabase/db itself, by what is allowed: it is the
+switch of its gate. What is written there is at most a limit to what it lets through: "What becomes
+of spec.managementPolicies" in docs/crossplane.md says more.
+`,
+		},
 		"creation that triggers nothing": {
 			report: Report{Object: xr, User: "alice", Paths: []string{v1alpha1.FieldCreated}, Outcome: Passes},
 			want: `Yes: alice may create XDatabase/db. It triggers no rule, so that it allows nothing below.

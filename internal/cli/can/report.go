@@ -36,6 +36,8 @@ const (
 	Withheld Outcome = "Withheld"
 	// Refused is that of a write that does not go through.
 	Refused Outcome = "Refused"
+	// Invalid is that of a write that the API server does not take, whoever makes it.
+	Invalid Outcome = "Invalid"
 	// Passes is that of a change which goes through, and triggers nothing.
 	Passes Outcome = "Passes"
 	// Unchanged is that of a write which changes nothing.
@@ -54,6 +56,10 @@ type Report struct {
 	Paths []string `json:"paths"`
 	// Dropped are the paths that were to change where nothing does, as the API server does not take them.
 	Dropped []string `json:"dropped,omitempty"`
+	// Gated is true where these are the switch of the object's gate, which Kausality sets by what is allowed.
+	Gated bool `json:"gated,omitempty"`
+	// Status are the paths that were to change and are not written along with an object, as they are of its status.
+	Status []string `json:"status,omitempty"`
 	// Outcome of the change.
 	Outcome Outcome `json:"outcome"`
 	// Named are the policies in effect that name what passes, although it allows nothing.

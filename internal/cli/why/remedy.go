@@ -95,7 +95,9 @@ func lettingGo(policies []*policy.Policy) Remedy {
 
 // addTo adds a path to the remedy that says the same, or a new one.
 func addTo(all []Remedy, path string, r Remedy) []Remedy {
-	i := slices.IndexFunc(all, func(old Remedy) bool { return old.Policy == r.Policy && old.Trigger == r.Trigger && old.LetGo == r.LetGo })
+	i := slices.IndexFunc(all, func(old Remedy) bool {
+		return old.Policy == r.Policy && old.Trigger == r.Trigger && old.LetGo == r.LetGo
+	})
 	if i < 0 {
 		r.Paths = []string{path}
 		return append(all, r)
