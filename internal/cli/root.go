@@ -24,9 +24,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -88,7 +90,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 
 		PersistentPreRunE: valued,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.With(exit.Usage, err) })
+	root.SetFlagErrorFunc(flagError)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
@@ -110,6 +112,24 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		why.Command(flags, streams),
 	)
 	return root
+}
+
+// everywhere are the flag by which one command is about all namespaces, and how it is written in short.
+var everywhere = []string{"all-namespaces", "A"}
+
+// flagError returns what is said of flags that cannot be read. What other commands say of all namespaces, and what kubectl
+// does, is no slip of the pen.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || !slices.Contains(everywhere, unknown.GetSpecifiedName()) {
+		return exit.With(exit.Usage, err)
+	}
+	about := map[string]string{"trace": "one object, or one namespace", "explain": "one object, or one kind", "approve": "one object", "can": "one object"}
+	if about[cmd.Name()] == "" {
+		return exit.With(exit.Usage, err)
+	}
+	return exit.With(exit.Usage, fmt.Errorf("%s is about %s: leave out -A, and say which with -n; kubectl kausality why -A tells of all namespaces",
+		cmd.Name(), about[cmd.Name()]))
 }
 
 // policies returns the command with all that is about policies as such.

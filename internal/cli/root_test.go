@@ -82,6 +82,31 @@ func TestRun(t *testing.T) {
 			errOut:  "error: --as is given without a value",
 			refused: true,
 		},
+		"all namespaces of a command about one object": {
+			args:    []string{"kubectl-kausality", "approve", "-A"},
+			errOut:  "error: approve is about one object: leave out -A",
+			refused: true,
+		},
+		"all namespaces of one about one namespace": {
+			args:    []string{"kubectl-kausality", "trace", "--all-namespaces"},
+			errOut:  "error: trace is about one object, or one namespace: leave out -A",
+			refused: true,
+		},
+		"an unknown flag": {
+			args:    []string{"kubectl-kausality", "trace", "-Q"},
+			errOut:  "error: unknown shorthand flag: 'Q'",
+			refused: true,
+		},
+		"a file without its flag": {
+			args:    []string{"kubectl-kausality", "policy", "check", "my policy.yaml"},
+			errOut:  "error: check takes no arguments, and there is my policy.yaml: name files with -f: -f 'my policy.yaml'",
+			refused: true,
+		},
+		"the future": {
+			args:    []string{"kubectl-kausality", "upgrade", "suggest", "a/b", "--since=-1h"},
+			errOut:  "error: --since=-1h0m0s is how far back to look",
+			refused: true,
+		},
 		"several objects": {
 			args:    []string{"kubectl-kausality", "why", "deploy/a", "deploy/b"},
 			errOut:  "error: why takes one object",

@@ -24,6 +24,7 @@ import (
 
 	"kausality.io/operator/internal/cli/exit"
 	"kausality.io/operator/internal/cli/output"
+	"kausality.io/operator/internal/cli/source"
 	"kausality.io/operator/internal/cli/text"
 )
 
@@ -56,7 +57,7 @@ func Command(streams genericiooptions.IOStreams) *cobra.Command {
 		Short:   "Lint and test policies without a cluster",
 		Long:    long,
 		Example: examples,
-		Args:    cobra.NoArgs,
+		Args:    source.ByFlag,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(opts.Files) == 0 {
 				return exit.With(exit.Usage, errors.New("which policies? Name files or directories: -f policies/, or -f - for the standard input"))

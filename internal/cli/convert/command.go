@@ -70,7 +70,7 @@ func Command(streams genericiooptions.IOStreams) *cobra.Command {
 		Short:   "Convert policies of Kyverno, of kausal.io, or written in short",
 		Long:    long,
 		Example: examples,
-		Args:    cobra.NoArgs,
+		Args:    source.ByFlag,
 		RunE: func(*cobra.Command, []string) error {
 			return opts.run(streams)
 		},

@@ -84,7 +84,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		Short:   "Derive policies from graphs of kro and GeneratingPolicies",
 		Long:    long,
 		Example: examples,
-		Args:    cobra.NoArgs,
+		Args:    source.ByFlag,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return opts.run(cmd.Context(), flags, streams)
 		},

@@ -27,6 +27,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kausality.io/operator/internal/cli/exit"
+	"kausality.io/operator/internal/kubectl"
 )
 
 const (
@@ -38,6 +43,14 @@ const (
 
 // extensions are those of the files that are read of a directory.
 var extensions = []string{".json", ".yaml", ".yml"}
+
+// ByFlag lets a command have no arguments: the files that it reads are named by a flag.
+func ByFlag(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return exit.With(exit.Usage, fmt.Errorf("%s takes no arguments, and there is %s: name files with -f: -f %s", cmd.Name(), args[0], kubectl.Word(args[0])))
+}
 
 // Read reads the documents of files, of all files of directories, and, where a name is
 // Stdin, of the standard input. What is malformed in a file is a Problem, and the rest

@@ -28,6 +28,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/exit"
 	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -85,6 +86,9 @@ func suggestion(flags genericclioptions.RESTClientGetter, streams genericiooptio
 		Long:  suggestLong,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if since <= 0 {
+				return exit.With(exit.Usage, fmt.Errorf("--since=%s is how far back to look: give a time that is over, such as 1h", since))
+			}
 			c, err := cluster.Connect(flags, streams.ErrOut)
 			if err != nil {
 				return err
