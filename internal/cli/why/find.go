@@ -247,7 +247,7 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 // deniedChildren returns the changes of children of a record's target that were denied, of those that is picks.
 func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.HistoryEntry) bool) []Refusal {
 	var out []Refusal
-	blocked, held := rec.Status.Blocked, slices.ContainsFunc(rec.Status.Active, isWithheld)
+	blocked, held := rec.Status.Blocked, withheldSince(rec)
 	for _, e := range rec.Status.History {
 		if e.Event != v1alpha1.EventDenied {
 			continue
@@ -255,9 +255,9 @@ func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.
 		waiting := isOf(blocked, e)
 		if is(e) {
 			denied := deniedChild(rec, with, e)
-			denied.Held = held && !denied.ParentGone && e.Reason != v1alpha1.ReasonNoRoom
 			denied.Waiting = waiting && !denied.ParentGone
 			denied.MayWait = !waiting && !denied.ParentGone && mayWait(&rec.Status, e)
+			denied.Held = held != nil && !denied.ParentGone && e.Reason != v1alpha1.ReasonNoRoom && (denied.Waiting || denied.MayWait || !held.After(e.Time.Time))
 			denied.Passed = !waiting && hasPassed(rec.Status.History, e)
 			out = append(out, denied)
 		}
@@ -266,6 +266,25 @@ func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.
 		}
 	}
 	return out
+}
+
+// withheldSince returns when the first of what is withheld of a record's target was, as far as the record still knows; nil
+// where nothing is. What was refused before, and nobody waits for, has another reason.
+func withheldSince(rec *v1alpha1.AllowanceRecord) *metav1.Time {
+	var first *metav1.Time
+	for _, a := range rec.Status.Active {
+		if !isWithheld(a) {
+			continue
+		}
+		at := since(rec, a.Mutation)
+		if at == nil {
+			return &metav1.Time{} // It may have been there all the time.
+		}
+		if first == nil || at.Before(first) {
+			first = at
+		}
+	}
+	return first
 }
 
 // isOf reports whether a denial is what blocks an object, as far as the record tells whose that was.

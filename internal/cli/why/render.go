@@ -34,8 +34,8 @@ const indent = "  "
 // render turns a report into text.
 func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
-	for _, w := range r.Withheld {
-		out.WriteString(renderWithheld(w, r.place(w.Object), t, now) + "\n")
+	for i, w := range r.Withheld {
+		out.WriteString(renderWithheld(w, r.place(w.Object), r.allBy(i), t, now) + "\n")
 	}
 	for _, c := range r.CarriedOut {
 		out.WriteString(renderCarriedOut(c, r.place(c.Object), t, now) + "\n")
@@ -77,7 +77,30 @@ func (r *Report) place(ref v1alpha1.TargetReference) string {
 	return phrase.In(ref.Namespace)
 }
 
-func renderWithheld(w Withheld, place string, t text.Terminal, now time.Time) string {
+// allBy returns the command that approves all that one person changed of an object, where what is withheld at a position is
+// the last of several such; else nothing.
+func (r *Report) allBy(at int) string {
+	var all []string
+	several := false
+	for i, w := range r.Withheld {
+		if w.Object != r.Withheld[at].Object || w.User != r.Withheld[at].User || len(w.NotMet) > 0 {
+			continue
+		}
+		if i > at {
+			return ""
+		}
+		several = several || len(all) > 0
+		all = append(all, w.Approvals...)
+	}
+	if !several || len(r.Withheld[at].NotMet) > 0 {
+		return ""
+	}
+	return phrase.Command("approve", r.Withheld[at].Object, all...)
+}
+
+// renderWithheld tells of what is withheld. all approves what else is by the same person, empty where there is nothing else
+// or more to come.
+func renderWithheld(w Withheld, place, all string, t text.Terminal, now time.Time) string {
 	var out strings.Builder
 	since := ""
 	if w.Since != nil {
@@ -93,6 +116,9 @@ func renderWithheld(w Withheld, place string, t text.Terminal, now time.Time) st
 	}
 	facts.Row("approval", "by "+who(w.Initiators, w.Untold))
 	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: phrase.Command("approve", w.Object, w.Approvals...), Unbroken: true})
+	if all != "" {
+		facts.Cells(text.Cell{Text: "all by them"}, text.Cell{Text: all, Unbroken: true})
+	}
 	out.WriteString(facts.Render(t, indent))
 	return out.String()
 }

@@ -143,6 +143,48 @@ func TestSeveralWait(t *testing.T) {
 	}
 }
 
+// What was refused before something was withheld, and nobody waits for, does not wait for that.
+func TestRefusedBeforeItWasWithheld(t *testing.T) {
+	mark := v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "eve", Generation: 2}
+	seen := v1alpha1.HistoryEntry{Time: before(2 * time.Minute), Event: v1alpha1.EventWithheld, User: "eve", Paths: []string{mark.Mutation}}
+	earlier, later := denialOf(3*time.Minute, "Create", "earlier", "create"), denialOf(time.Minute, "Create", "later", "create")
+	waits := &v1alpha1.Blocked{Since: before(3 * time.Minute), User: "mallory"}
+	for name, tc := range map[string]struct {
+		status v1alpha1.AllowanceRecordStatus
+		want   []string
+	}{
+		"nobody waits":             {v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{later, seen, earlier}}, []string{"later"}},
+		"somebody waits for it":    {v1alpha1.AllowanceRecordStatus{Blocked: waits, History: []v1alpha1.HistoryEntry{seen, earlier}}, []string{"earlier"}},
+		"nothing tells since when": {v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{later, earlier}}, []string{"later", "earlier"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.status.Active = []v1alpha1.Allowance{mark}
+			var got []string
+			for _, r := range collect([]v1alpha1.AllowanceRecord{recordOf("web", tc.status)}, scene{Policies: policies(t)}, nil).Refusals {
+				if r.Held {
+					got = append(got, r.Names...)
+				}
+			}
+			if diff := gocmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("what waits for it (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Several changes by one person are approved one by one, or together.
+func TestApproveAllBy(t *testing.T) {
+	object := v1alpha1.TargetReference{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	r := &Report{Withheld: []Withheld{
+		{Object: object, User: "mallory", Approvals: []string{"spec.a"}}, {Object: object, User: "eve", Approvals: []string{"spec.b"}},
+		{Object: object, User: "mallory", Approvals: []string{"spec.c"}}, {Object: object, User: "mallory", Approvals: []string{"spec.d"}, NotMet: []string{"x"}},
+	}}
+	got := []string{r.allBy(0), r.allBy(1), r.allBy(2), r.allBy(3)}
+	if diff := gocmp.Diff([]string{"", "", "kubectl kausality approve -n shop deployment/web --path 'spec.a,spec.c'", ""}, got); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
 func TestWhy(t *testing.T) {
 	refused := denialOf(2*time.Minute, "Update", "web-1", "spec.replicas", "spec.minReadySeconds")
 	refused.Count, refused.FirstTime = 3, new(before(5*time.Minute))
