@@ -48,4 +48,7 @@ func TestTraceOfWhatWasCarriedOut(t *testing.T) {
 	if page := (drawing{terminal: text.Terminal{Width: text.DefaultWidth}, namespace: "shop", now: now}).cause(causes[0]); !strings.Contains(page, "withheld, and carried out while nobody was asked") {
 		t.Error(page)
 	}
+	if page := renderLately(latest("shop", []v1alpha1.AllowanceRecord{rec}, -1), text.Terminal{Width: text.DefaultWidth}, now); !strings.Contains(page, "not told: it was carried") || strings.Contains(page, "nothing") {
+		t.Error(page)
+	}
 }

@@ -106,12 +106,18 @@ func (c *Cause) touched() string {
 		}
 		counts[n.Kind]++
 	})
-	if len(kinds) == 0 {
+	switch {
+	case len(kinds) == 0 && c.First.CarriedOut:
+		return "not told: it was carried out while nobody was asked"
+	case len(kinds) == 0:
 		return "nothing"
 	}
 	parts := make([]string, 0, len(kinds))
 	for _, kind := range kinds {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[kind], kind))
+	}
+	if c.First.CarriedOut {
+		parts = append(parts, "and what it was carried out on while nobody was asked")
 	}
 	return strings.Join(parts, ", ")
 }
