@@ -201,6 +201,22 @@ func TestNoPathInFlags(t *testing.T) {
 	}
 }
 
+// What only gets another generation is there before and after.
+func TestDiffering(t *testing.T) {
+	older := granted(nil)
+	older.Generation = 1
+	gone, come := differing([]v1alpha1.Allowance{held, older}, []v1alpha1.Allowance{granted(nil), granted(map[string]string{"a": "b"})})
+	if diff := cmp.Diff([]v1alpha1.Allowance{held}, gone); diff != "" {
+		t.Errorf("gone (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]v1alpha1.Allowance{granted(map[string]string{"a": "b"})}, come); diff != "" {
+		t.Errorf("come (-want +got):\n%s", diff)
+	}
+	if gone, come = differing([]v1alpha1.Allowance{older}, []v1alpha1.Allowance{granted(nil)}); len(gone) != 1 || len(come) != 1 {
+		t.Errorf("where nothing else differs: %v, %v, want both", gone, come)
+	}
+}
+
 func TestApprove(t *testing.T) {
 	ticket := granted(map[string]string{"metadata.annotations[ticket]": "OPS-1"})
 	tests := map[string]struct {

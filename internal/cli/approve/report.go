@@ -17,6 +17,7 @@ limitations under the License.
 package approve
 
 import (
+	"slices"
 	"strings"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -72,10 +73,11 @@ func render(r *Report, t text.Terminal) string {
 	var out strings.Builder
 	out.WriteString(t.Wrap("", verb+strings.Join(r.Paths, ", ")+" of "+phrase.Target(r.Object)))
 	var diff text.Table
-	for _, a := range r.Removed {
+	removed, added := differing(r.Removed, r.Added)
+	for _, a := range removed {
 		diff.Cells(text.Cell{Text: "-", Style: text.Bad}, text.Cell{Text: phrase.Allowance(a), Style: text.Bad}, text.Cell{Text: by(a)})
 	}
-	for _, a := range r.Added {
+	for _, a := range added {
 		diff.Cells(text.Cell{Text: "+", Style: text.Good}, text.Cell{Text: phrase.Allowance(a), Style: text.Good}, text.Cell{Text: by(a)})
 	}
 	out.WriteString("\n" + diff.Render(t, indent))
@@ -83,6 +85,24 @@ func render(r *Report, t text.Terminal) string {
 		out.WriteString("\n" + t.Wrap("", "Warning: "+w))
 	}
 	return out.String()
+}
+
+// differing leaves out what is in both lists for a reader: an entry that only gets another generation, or another way to
+// it, is none the less there before and after. Where nothing else differs, all is shown.
+func differing(removed, added []v1alpha1.Allowance) (gone, come []v1alpha1.Allowance) {
+	come = slices.Clone(added)
+	for _, a := range removed {
+		i := slices.IndexFunc(come, func(b v1alpha1.Allowance) bool { return phrase.Allowance(a) == phrase.Allowance(b) && by(a) == by(b) })
+		if i < 0 {
+			gone = append(gone, a)
+			continue
+		}
+		come = slices.Delete(come, i, i+1)
+	}
+	if len(gone)+len(come) == 0 {
+		return removed, added
+	}
+	return gone, come
 }
 
 // by says who an entry comes from, with what was attested.
