@@ -35,6 +35,14 @@ type refusal struct {
 	parent v1alpha1.TargetReference
 	// triggers lists the triggers for which the record of the parent has a version.
 	triggers []v1alpha1.UpgradeTrigger
+	// gone is true where the parent does not exist any more, and held where something of it is withheld now.
+	gone, held bool
+}
+
+// isKept reports whether what was in the way of a refusal still is: what is gone waits for nothing, and what was withheld
+// may be approved since. Of what is withheld of something that the parent reads, its record does not tell.
+func (r *refusal) isKept(why string) bool {
+	return !r.gone && (why != upgrade.Withheld || r.held || strings.Contains(r.Message, " is withheld of "))
 }
 
 // refusalsOf returns what a user was refused since then.
@@ -43,7 +51,10 @@ func refusalsOf(records []v1alpha1.AllowanceRecord, user string, since time.Time
 		rec := &records[i]
 		for _, e := range rec.Status.History {
 			if e.Event == v1alpha1.EventDenied && e.User == user && !e.Time.Time.Before(since) {
-				out = append(out, refusal{e, rec.Spec.TargetRef, triggersIn(rec, user)})
+				out = append(out, refusal{
+					HistoryEntry: e, parent: rec.Spec.TargetRef, triggers: triggersIn(rec, user),
+					gone: rec.Status.EndedAt != nil, held: withheldOf(rec) != "",
+				})
 			}
 		}
 	}
@@ -111,7 +122,9 @@ func newOf(all []refusal) ([]refusal, newVersions) {
 	all = slices.DeleteFunc(all, func(r refusal) bool {
 		if len(r.Versions) == 0 {
 			if why := upgrade.Kept(r.Message); why != "" {
-				v.kept[keptBy{r.parent, why}] += max(r.Count, 1)
+				if r.isKept(why) {
+					v.kept[keptBy{r.parent, why}] += max(r.Count, 1)
+				}
 				return true
 			}
 			v.triggers = append(v.triggers, r.triggers...)

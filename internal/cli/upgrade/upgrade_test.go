@@ -320,6 +320,7 @@ func TestSuggestForVersions(t *testing.T) {
 			"nothing while the change of spec.paused by mallory is withheld. Nobody may initiate changes of Deployment web."
 		return e
 	}
+	paused := []v1alpha1.Allowance{{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "mallory"}}
 	const isWithheld = "what was refused 2 times for Deployment/web, as something is withheld, which no UpgradeAllowance lets through: " +
 		"approve it or take it back, see kubectl kausality why -n shop deployment/web"
 	tests := map[string]struct {
@@ -380,7 +381,7 @@ func TestSuggestForVersions(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, err := suggestFrom([]v1alpha1.AllowanceRecord{recordOf("web", v1alpha1.AllowanceRecordStatus{History: tt.history})}, policies(t), nowhere, user, now.Add(-time.Hour))
+			s, err := suggestFrom([]v1alpha1.AllowanceRecord{recordOf("web", v1alpha1.AllowanceRecordStatus{Active: paused, History: tt.history})}, policies(t), nowhere, user, now.Add(-time.Hour))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -406,9 +407,16 @@ func TestSuggestForVersions(t *testing.T) {
 			}
 		})
 	}
-	only := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{withheld("spec.size"), withheld(v1alpha1.MutationDeleteObject)}})
+	only := recordOf("web", v1alpha1.AllowanceRecordStatus{Active: paused, History: []v1alpha1.HistoryEntry{withheld("spec.size"), withheld(v1alpha1.MutationDeleteObject)}})
 	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{only}, policies(t), nowhere, user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), isWithheld) {
 		t.Errorf("of what waits for something that is withheld: %v", err)
+	}
+	gone, approved := only, only
+	gone.Status.EndedAt, approved.Status.Active = new(before(time.Minute)), nil
+	for name, rec := range map[string]v1alpha1.AllowanceRecord{"is gone": gone, "was approved": approved} {
+		if _, err := suggestFrom([]v1alpha1.AllowanceRecord{rec}, policies(t), nowhere, user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || strings.Contains(err.Error(), "withheld") {
+			t.Errorf("of what waited for something withheld of what %s: %v", name, err)
+		}
 	}
 	old := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denied("spec.old", by("web:v1", time.Hour, v1alpha1.StandingSame))}})
 	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{old}, policies(t), nowhere, user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), "what web:v1 was refused 1 times") {
