@@ -206,6 +206,11 @@ type ControllerVersion struct {
 	// digest identifies what that revision says: two that say the same are one version.
 	// +optional
 	Digest string `json:"digest,omitempty"`
+	// alsoRevision is another revision by which something was made of the children since, without
+	// an upgrade. The object remembers that one once it leaves it; one by which nothing was made
+	// leaves no trace.
+	// +optional
+	AlsoRevision string `json:"alsoRevision,omitempty"`
 	// podCreated is when that Pod was created.
 	// +optional
 	PodCreated *metav1.Time `json:"podCreated,omitempty"`

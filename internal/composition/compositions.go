@@ -43,6 +43,9 @@ func (c Compositions) Of(ctx context.Context, r upgrade.Request) ([]upgrade.Vers
 	return []upgrade.Version{v}, nil
 }
 
+// Named implements upgrade.Leaver.
+func (c Compositions) Named(obj *unstructured.Unstructured) string { return c.named(obj) }
+
 // Left implements upgrade.Leaver.
 func (c Compositions) Left(ctx context.Context, before, after *unstructured.Unstructured) (left, next upgrade.Version, ok bool) {
 	old, now := c.named(before), c.named(after)

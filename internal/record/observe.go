@@ -86,7 +86,8 @@ type Outcome struct {
 	// Approved identifies the content that Target has by now, where that is approved; nil
 	// where nobody asked.
 	Approved *v1alpha1.ApprovedContent
-	// MadeBy are the versions that made children of Target while it was new; nil
+	// MadeBy are the versions that made children of Target while it was new, or something of
+	// them since then without an upgrade; nil
 	// where nobody tells.
 	MadeBy *MadeBy
 	// Full says why a change of Target allows nothing, where its ledger has no room
@@ -212,9 +213,9 @@ func (s *Store) writeBatch(ctx context.Context, b *batch) error {
 	err := s.update(ctx, b.target, parent, b.deserves(), func(status *v1alpha1.AllowanceRecordStatus) bool {
 		changed := b.outcome(status)
 		for _, v := range versions {
-			before := len(status.Versions)
-			status.Versions = upgrade.RememberFirst(status.Versions, v)
-			changed = changed || len(status.Versions) > before
+			before := status.Versions
+			status.Versions = upgrade.RememberFirst(before, v)
+			changed = changed || !equality.Semantic.DeepEqual(before, status.Versions)
 		}
 		if changed {
 			status.BrokenGlass = s.counting(status.BrokenGlass)
@@ -230,7 +231,7 @@ func (s *Store) writeBatch(ctx context.Context, b *batch) error {
 	return err
 }
 
-// versions finds out which made children of the holder while it was new.
+// versions finds out which made children of the holder.
 func (b *batch) versions(ctx context.Context) []v1alpha1.ControllerVersion {
 	out := make([]v1alpha1.ControllerVersion, 0, len(b.madeBy))
 	for _, user := range slices.Sorted(maps.Keys(b.madeBy)) {

@@ -57,8 +57,7 @@ type batch struct {
 	// approved identifies the content of the holder that is approved, nil where nobody
 	// has told.
 	approved *v1alpha1.ApprovedContent
-	// madeBy are versions of controllers that made children of the holder while it was new,
-	// by user.
+	// madeBy are versions that made children of the holder, by user.
 	madeBy map[string]MadeBy
 	// mirror brings the record in line with the holder, nil where nobody has looked.
 	mirror *Mirror

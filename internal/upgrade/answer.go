@@ -182,19 +182,29 @@ func MadeBy(user string, by Version, now time.Time) *v1alpha1.ControllerVersion 
 }
 
 // Leaves returns what a parent remembers that is about to be made from another revision: the one
-// that it leaves, so that the other one is an upgrade. It is nil where the two say the same, or
-// where the parent remembers as much.
-func Leaves(memory []v1alpha1.ControllerVersion, user string, old, next Version, now time.Time) *v1alpha1.ControllerVersion {
+// that it leaves, so that the other one is an upgrade. It is nil where the two say the same, where
+// the parent remembers as much, and where nothing was made by the one that it leaves: that was
+// chosen in vain, was refused or withheld, and the children are still those of the one before.
+// What the parent remembers tells whether anything was; where it remembers nothing, chosen does,
+// which is false where the choice of what it leaves is withheld.
+func Leaves(memory []v1alpha1.ControllerVersion, user string, old, next Version, chosen bool, now time.Time) *v1alpha1.ControllerVersion {
 	if old.Digest != "" && old.Digest == next.Digest {
 		return nil
 	}
-	if known := find(memory, old.id(user)); known != nil && (known.Revision == old.Revision || known.Digest != "" && known.Digest == old.Digest) {
+	known := find(memory, old.id(user))
+	switch {
+	case known == nil && (!chosen || len(memory) >= maxVersions):
 		return nil
-	}
-	if len(memory) >= maxVersions {
+	case known != nil && (known.AlsoRevision != old.Revision || saysTheSame(known, old)):
 		return nil
+	default:
+		return MadeBy(user, old, now)
 	}
-	return MadeBy(user, old, now)
+}
+
+// saysTheSame reports whether a revision is the one that a parent remembers, or says as much.
+func saysTheSame(known *v1alpha1.ControllerVersion, by Version) bool {
+	return known.Revision == by.Revision || known.Digest != "" && known.Digest == by.Digest
 }
 
 // Remember returns what a parent remembers with another version, which takes the place of the
@@ -207,12 +217,32 @@ func Remember(memory []v1alpha1.ControllerVersion, v v1alpha1.ControllerVersion)
 }
 
 // RememberFirst returns a parent's memory with the version that made the parent. What the memory has
-// stays as it is; where it is full, the version is left out.
+// stays as it is, but for a note that something was made by another revision as well; where it is full,
+// the version is left out.
 func RememberFirst(memory []v1alpha1.ControllerVersion, v v1alpha1.ControllerVersion) []v1alpha1.ControllerVersion {
-	if find(memory, v.ID) != nil || len(memory) >= maxVersions {
+	known := find(memory, v.ID)
+	switch {
+	case known == nil && len(memory) >= maxVersions, known != nil && !isAlso(known, v):
 		return memory
+	case known != nil:
+		also := *known
+		also.AlsoRevision = v.Revision
+		return Remember(memory, also)
+	default:
+		return Remember(memory, v)
 	}
-	return Remember(memory, v)
+}
+
+// isAlso reports whether a parent has yet to note that something was made by a revision.
+func isAlso(known *v1alpha1.ControllerVersion, v v1alpha1.ControllerVersion) bool {
+	return v.Revision != "" && v.Revision != known.AlsoRevision && !saysTheSame(known, Version{Revision: v.Revision, Digest: v.Digest})
+}
+
+// MayAlso reports whether a parent has yet to note that something was made by a revision of that
+// name, as far as the name tells: where it remembers none, there is nothing to note it beside.
+func MayAlso(memory []v1alpha1.ControllerVersion, trigger v1alpha1.UpgradeTrigger, revision string) bool {
+	known := find(memory, Version{Trigger: trigger}.id(""))
+	return known != nil && isAlso(known, v1alpha1.ControllerVersion{Revision: revision})
 }
 
 func find(memory []v1alpha1.ControllerVersion, id string) *v1alpha1.ControllerVersion {

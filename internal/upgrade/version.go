@@ -50,6 +50,8 @@ type Source interface {
 
 // Leaver is a Source of something that an object itself names.
 type Leaver interface {
+	// Named returns the name of what the object names, empty where it names nothing.
+	Named(obj *unstructured.Unstructured) string
 	// Left returns the version that the object names before a write of it, and the one that it
 	// names afterwards; ok is false where the write changes nothing about that. What cannot be read
 	// is known by its name.

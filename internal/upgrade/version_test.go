@@ -113,36 +113,101 @@ func TestAskAboutRevisions(t *testing.T) {
 
 func TestLeaves(t *testing.T) {
 	a, b, c := revision("a", "A", 1), revision("b", "B", 2), revision("c", "A", 3)
-	knows := func(v Version) []v1alpha1.ControllerVersion {
-		return []v1alpha1.ControllerVersion{*MadeBy("crossplane", v, after(1))}
+	knows := func(v Version, also string) []v1alpha1.ControllerVersion {
+		known := *MadeBy("crossplane", v, after(1))
+		known.AlsoRevision = also
+		return []v1alpha1.ControllerVersion{known}
+	}
+	upgradedTo := func(v Version) []v1alpha1.ControllerVersion {
+		memory := knows(v, "")
+		memory[0].UpgradeAllowance, memory[0].MovedAt = "agreed", nil
+		return memory
+	}
+	unread := func(name string) Version {
+		return Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: name}
 	}
 	crowded := make([]v1alpha1.ControllerVersion, maxVersions)
 	tests := map[string]struct {
 		memory    []v1alpha1.ControllerVersion
 		old, next Version
+		withheld  bool
 		want      string
 	}{
-		"the first change that is seen":              {old: a, next: b, want: "a"},
-		"labels only":                                {old: a, next: c},
-		"what is remembered":                         {memory: knows(a), old: a, next: b},
-		"what says the same as what is remembered":   {memory: knows(a), old: c, next: b},
-		"back from what nobody had to agree to":      {memory: knows(a), old: b, next: a, want: "b"},
-		"what cannot be read, by its name":           {old: Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "x"}, next: Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "y"}, want: "x"},
-		"no room":                                    {memory: crowded, old: a, next: b},
-		"what cannot be read, and is remembered so":  {memory: knows(Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "x"}), old: Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "x"}, next: b},
-		"another one of which nothing could be read": {memory: knows(Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "x"}), old: Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "z"}, next: b, want: "z"},
+		"the first change that is seen":                  {old: a, next: b, want: "a"},
+		"labels only":                                    {old: a, next: c},
+		"what is remembered":                             {memory: knows(a, ""), old: a, next: b},
+		"what is remembered, after something else":       {memory: knows(a, "b"), old: a, next: b},
+		"what says the same as what is remembered":       {memory: knows(a, ""), old: c, next: b},
+		"back from what nobody had to agree to":          {memory: knows(a, "b"), old: b, next: a, want: "b"},
+		"on from what nobody had to agree to":            {memory: knows(a, "b"), old: b, next: revision("d", "D", 4), want: "b"},
+		"back from what was in vain":                     {memory: knows(a, ""), old: b, next: a},
+		"on from what was in vain":                       {memory: knows(a, ""), old: b, next: revision("d", "D", 4)},
+		"back from what was in vain, after something":    {memory: knows(a, "d"), old: b, next: a},
+		"back to what it is being upgraded to":           {memory: upgradedTo(a), old: b, next: a},
+		"what is withheld, where nothing is remembered":  {old: b, next: a, withheld: true},
+		"what is remembered, while others are withheld":  {memory: knows(a, "b"), old: b, next: a, withheld: true, want: "b"},
+		"what cannot be read, by its name":               {old: unread("x"), next: unread("y"), want: "x"},
+		"no room":                                        {memory: crowded, old: a, next: b},
+		"no room, and remembered":                        {memory: append(knows(a, "b"), crowded[1:]...), old: b, next: a, want: "b"},
+		"what cannot be read, and is remembered so":      {memory: knows(unread("x"), ""), old: unread("x"), next: b},
+		"another one of which nothing could be read":     {memory: knows(unread("x"), "z"), old: unread("z"), next: b, want: "z"},
+		"another one of which nothing is known, in vain": {memory: knows(unread("x"), ""), old: unread("z"), next: b},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Leaves(tt.memory, "alice", tt.old, tt.next, after(9))
+			got := Leaves(tt.memory, "alice", tt.old, tt.next, !tt.withheld, after(9))
 			if tt.want == "" {
 				if got != nil {
 					t.Fatalf("remembers %+v", got)
 				}
 				return
 			}
-			if got == nil || got.Revision != tt.want || got.ID != "Composition" || IsMoving(got) || got.User != "alice" {
+			if got == nil || got.Revision != tt.want || got.ID != "Composition" || IsMoving(got) || got.User != "alice" || got.AlsoRevision != "" {
 				t.Errorf("remembers %+v", got)
+			}
+		})
+	}
+}
+
+// TestRememberWhatElseMadeSomething notes it beside what the parent was made by, which stays.
+func TestRememberWhatElseMadeSomething(t *testing.T) {
+	a, b, c := revision("a", "A", 1), revision("b", "B", 2), revision("c", "A", 3)
+	image := Version{Trigger: v1alpha1.UpgradeOfFunction, Of: "fn", Image: "fn:v1"}
+	crowded := make([]v1alpha1.ControllerVersion, maxVersions)
+	for name, tt := range map[string]struct {
+		memory []v1alpha1.ControllerVersion
+		made   []Version
+		want   []string
+		may    bool
+	}{
+		"the first one":               {made: []Version{a}, want: []string{"a/"}},
+		"another one":                 {made: []Version{a, b}, want: []string{"a/b"}, may: true},
+		"the same one again":          {made: []Version{a, a}, want: []string{"a/"}},
+		"one that says the same":      {made: []Version{a, c}, want: []string{"a/"}, may: true},
+		"another one and back":        {made: []Version{a, b, a}, want: []string{"a/b"}},
+		"another image of a Function": {made: []Version{image, {Trigger: v1alpha1.UpgradeOfFunction, Of: "fn", Image: "fn:v2"}}, want: []string{"/"}},
+		"no room":                     {memory: crowded, made: []Version{a}, want: make([]string, maxVersions)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			memory := tt.memory
+			may := false
+			for _, v := range tt.made {
+				may = MayAlso(memory, v.About(), v.Revision)
+				memory = RememberFirst(memory, *MadeBy("crossplane", v, after(1)))
+			}
+			var got []string
+			for _, v := range memory {
+				if v.ID == "" {
+					got = append(got, "")
+					continue
+				}
+				got = append(got, v.Revision+"/"+v.AlsoRevision)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("memory (-want +got):\n%s", diff)
+			}
+			if may != tt.may {
+				t.Errorf("may note the last one: %t", may)
 			}
 		})
 	}

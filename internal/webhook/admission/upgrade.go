@@ -27,8 +27,10 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/eventrecorder"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/upgrade"
 )
@@ -204,7 +206,7 @@ func versionText(v upgrade.Version, user string) string {
 
 // keepLeft has an object remember what its children were made from when it goes over to
 // something else by its own write, before anything is made from that: the other one is an
-// upgrade then. What cannot be remembered holds up nobody: such an object is upgraded like one
+// upgrade then. What was chosen in vain is not remembered. What cannot be remembered holds up nobody: such an object is upgraded like one
 // that remembers nothing.
 func (v *Validator) keepLeft(ctx context.Context, r *request, f *facts) {
 	if r.dryRun || r.operation != decision.Update || r.subresource != "" || len(f.OwnPolicies) == 0 {
@@ -220,7 +222,7 @@ func (v *Validator) keepLeft(ctx context.Context, r *request, f *facts) {
 			continue
 		}
 		note := func(memory []v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion {
-			return upgrade.Leaves(memory, r.requester.Username, left, next, v.now())
+			return upgrade.Leaves(memory, r.requester.Username, left, next, !withholdsBooks(f.Child.Standing), v.now())
 		}
 		if f.record != nil && note(f.record.Status.Versions) == nil {
 			continue
@@ -232,15 +234,24 @@ func (v *Validator) keepLeft(ctx context.Context, r *request, f *facts) {
 	}
 }
 
+// withholdsBooks reports whether something is withheld of what an object says in the books of its system:
+// what it names there may come of that, and nothing is made by it.
+func withholdsBooks(standing *approved.Standing) bool {
+	return standing != nil && slices.ContainsFunc(standing.Differences, func(d approved.Difference) bool {
+		return d.Counts && lineage.IsBook(d.Path)
+	})
+}
+
 // madeBy returns the versions that make the children of a parent that is new: what the parent
-// remembers first. They are found out later, while nobody waits; nil where there is none to find.
+// remembers first; and, of one that is not, those by which something is made without an upgrade
+// that it does not remember. They are found out later, while nobody waits; nil where there is
+// none to find.
 func (v *Validator) madeBy(r *request, f *facts, verdict decision.Verdict) *record.MadeBy {
-	if !verdict.Allowed || !r.requester.IsServiceAccount() || f.Parent.Phase() != v1alpha1.PhaseInitializing ||
-		verdict.Reason != decision.ReasonInitializing && verdict.Reason != decision.ReasonCovered {
+	if !verdict.Allowed || !r.requester.IsServiceAccount() {
 		return nil
 	}
 	triggers := slices.DeleteFunc(v.Versions.Triggers(), func(t v1alpha1.UpgradeTrigger) bool {
-		return f.remembersVersionOf(t, r.requester.Username)
+		return !f.isMadeFirst(t, r.requester.Username, verdict) && !f.isMadeAlso(t, v.Versions[t], verdict)
 	})
 	if len(triggers) == 0 {
 		return nil
@@ -264,9 +275,32 @@ func (v *Validator) madeBy(r *request, f *facts, verdict decision.Verdict) *reco
 	}}
 }
 
+// isMadeFirst reports whether a request makes children of a new parent that remembers no version yet, and
+// that by nothing that is withheld.
+func (f *facts) isMadeFirst(trigger v1alpha1.UpgradeTrigger, user string, verdict decision.Verdict) bool {
+	return f.Parent.Phase() == v1alpha1.PhaseInitializing && !f.remembersVersionOf(trigger, user) && !withholdsBooks(f.Parent.Standing) &&
+		(verdict.Reason == decision.ReasonInitializing || verdict.Reason == decision.ReasonCovered)
+}
+
+// isMadeAlso reports whether a request makes something by a revision that the parent names and has yet to
+// note. What is done while something of the parent is withheld is not by what is withheld, and what
+// an upgrade lets through the parent remembers anyway.
+func (f *facts) isMadeAlso(trigger v1alpha1.UpgradeTrigger, source upgrade.Source, verdict decision.Verdict) bool {
+	leaver, ok := source.(upgrade.Leaver)
+	if !ok || !f.MayUpgrade() {
+		return false
+	}
+	switch verdict.Reason {
+	case decision.ReasonAdopting, decision.ReasonInitializing, decision.ReasonCovered, decision.ReasonBreakGlass, decision.ReasonWarned, decision.ReasonAudited:
+		return upgrade.MayAlso(f.rememberedVersions(), trigger, leaver.Named(f.parentObject))
+	default:
+		return false
+	}
+}
+
 func (f *facts) remembersVersionOf(trigger v1alpha1.UpgradeTrigger, user string) bool {
 	return slices.ContainsFunc(f.rememberedVersions(), func(v v1alpha1.ControllerVersion) bool {
-		return v.User == user && v.Trigger == trigger
+		return v.Trigger == trigger && (v.User == user || trigger != v1alpha1.UpgradeOfController)
 	})
 }
 

@@ -348,6 +348,10 @@ func (n byNote) Of(_ context.Context, r upgrade.Request) ([]upgrade.Version, err
 	return []upgrade.Version{n.version(r.Parent)}, nil
 }
 
+func (byNote) Named(obj *unstructured.Unstructured) string {
+	return obj.GetAnnotations()[revisionNote]
+}
+
 func (n byNote) Left(_ context.Context, before, after *unstructured.Unstructured) (left, next upgrade.Version, ok bool) {
 	if before.GetAnnotations()[revisionNote] == after.GetAnnotations()[revisionNote] {
 		return upgrade.Version{}, upgrade.Version{}, false
