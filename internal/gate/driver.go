@@ -162,7 +162,7 @@ type Setting struct {
 	// has no setting for them that lets no more through; sorted.
 	Unsupported []string
 	// Unheeded is the field of the switch where the requester wanted it to let through what the
-	// ceiling does not, or less, and has no say in that; empty where not.
+	// ceiling, or the gate, does not, or less, and has no say in that; empty where not.
 	Unheeded string
 }
 

@@ -41,8 +41,8 @@ const ComposedManager = "apiextensions.crossplane.io/composed/"
 // may initiate wants, in whatever way they write it. setFor returns the policies that a
 // ceiling leads to.
 //
-// It also returns whether the request wants other policies than the ceiling lets through, and
-// has no say in that.
+// It also returns whether the request wants other policies than the ceiling lets through, or,
+// where it is none of an author's, than the gate does, and has no say in that.
 func ceilingAfter(w gate.Write, before gate.State, setFor func(ceiling []string) []string) (ceiling []string, unheeded bool) {
 	if w.Again {
 		return gate.ReadState(w.New.GetAnnotations()).Ceiling, false
@@ -63,7 +63,11 @@ func ceilingAfter(w gate.Write, before gate.State, setFor func(ceiling []string)
 	if isSaid {
 		return wanted, false
 	}
-	return before.Ceiling, says && !w.BySystem && !sameCeiling(wanted, before.Ceiling)
+	// An author says again and again what the ceiling is, however far the gate is open. Anybody else
+	// who says so has the field put back.
+	isHeard := sameCeiling(wanted, before.Ceiling) &&
+		(w.ByAuthor || limit(w.New, wanted).Equal(sets.New(setFor(before.Ceiling)...)))
+	return before.Ceiling, says && !w.BySystem && !isHeard
 }
 
 // wantedBy returns the ceiling that a request wants for what nobody composes, and false where it

@@ -182,6 +182,11 @@ func TestCompute(t *testing.T) {
 				FieldManager: "kubectl-edit",
 			},
 			policies: closed, content: "1",
+			unheeded: true,
+		},
+		"nor who composes it, other than by applying it": {
+			write:    gate.Write{Old: bucket("1", closed, approved), New: bucket("1", []string{"*"}, approved), ByAuthor: true},
+			policies: closed, content: "1",
 		},
 		"nor by leaving nothing": {
 			write:    gate.Write{Old: bucket("1", closed, approved), New: bucket("1", []string{}, approved)},
@@ -339,6 +344,7 @@ func TestCompute(t *testing.T) {
 				Old: bucket("1", []string{"LateInitialize", "Observe"}, approved), New: bucket("1", []string{"*"}, approved),
 			},
 			policies: []string{"LateInitialize", "Observe"}, content: "1",
+			unheeded: true,
 		},
 	}
 	contents := map[string]string{
@@ -433,6 +439,20 @@ func TestCeilingOfOwn(t *testing.T) {
 		"a stranger who writes down the ceiling": {
 			old: edits{ceiling}, updated: edits{annotated(v1alpha1.AnnotationGateCeiling, `["*"]`)}, policies: observe, says: observe, stranger: true, wantCeiling: observe, wantSet: observe,
 		},
+		"a stranger who says what the ceiling is": {policies: closed, says: all, stranger: true, wantSet: closed, unheeded: true},
+		"a stranger who says so, as noted": {
+			updated: edits{requested("alice", `["*"]`)}, policies: closed, says: closed, stranger: true, wantSet: closed, unheeded: true,
+		},
+		"a stranger who says so by kubectl": {
+			updated: edits{appliedByKubectl(`"managementPolicies":["*"]`)}, policies: closed, says: closed, stranger: true, wantSet: closed, unheeded: true,
+		},
+		"a stranger who says less than nothing": {old: edits{ceiling}, policies: observe, says: []string{}, stranger: true, wantCeiling: observe, wantSet: observe, unheeded: true},
+		"a stranger who removes the field":      {policies: closed, stranger: true, wantSet: closed, unheeded: true},
+		"a stranger who puts the gate right":    {old: edits{ceiling}, policies: closed, says: observe, stranger: true, wantCeiling: observe, wantSet: observe},
+		"an author who says what the ceiling is": {
+			policies: closed, says: all, wantSet: closed,
+		},
+		"a provider that says what the ceiling is": {policies: closed, says: all, stranger: true, system: true, wantSet: closed},
 		"a provider": {old: edits{ceiling}, policies: observe, says: all, stranger: true, system: true, wantCeiling: observe, wantSet: observe},
 		"what somebody else said while nobody was asked": {
 			old: edits{ceiling, requested("mallory", `["*"]`)}, updated: edits{requested("mallory", `["*"]`)}, policies: observe, says: observe,

@@ -104,7 +104,9 @@ var _ = Describe("A gate", func() {
 		Expect(mallory.Warned.Take()).To(ContainSubstring("withheld"))
 		Expect(mallory.Patch(ctx, instance, merge(`{"spec":{"forProvider":{"instanceClass":"db.t3.micro"}}}`))).
 			To(MatchError(stage.Denied, "denied"))
+		mallory.Warned.Take()
 		Expect(mallory.Patch(ctx, instance, merge(`{"spec":{"managementPolicies":["*"]}}`))).To(Succeed())
+		Expect(mallory.Warned.Take()).To(ContainSubstring("what this request says of spec.managementPolicies of RDSInstance " + instance.GetName() + " counts for nothing"))
 		put := instance.DeepCopy()
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), put)).To(Succeed())
 		Expect(unstructured.SetNestedSlice(put.Object, []any{}, "spec", "managementPolicies")).To(Succeed())
