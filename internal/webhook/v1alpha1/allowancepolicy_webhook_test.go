@@ -47,6 +47,45 @@ func (s serves) Serves(_ context.Context, gv schema.GroupVersion) ([]discovery.R
 
 func (s serves) Everything(context.Context) ([]discovery.Resource, error) { return s, nil }
 
+// asked notes the group versions that are asked about.
+type asked struct {
+	serves
+	about map[schema.GroupVersion]bool
+}
+
+func (a asked) Serves(ctx context.Context, gv schema.GroupVersion) ([]discovery.Resource, error) {
+	a.about[gv] = true
+	return a.serves.Serves(ctx, gv)
+}
+
+// TestServedIsAskedOfWhatIsNamed has targets that are outside the cluster asked about nowhere: they name no
+// version, without which the API server is not asked but says that there is an error.
+func TestServedIsAskedOfWhatIsNamed(t *testing.T) {
+	v := validator()
+	serving := asked{about: map[schema.GroupVersion]bool{}}
+	serving.serves, _ = v.Serving.(serves)
+	v.Serving = serving
+	p := parse(t, `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  `+initiator+`
+  deleting:
+    policies:
+    - {target: {external: {provider: aws}}, relation: External, verbs: [Delete]}
+  rules:
+  - trigger: spec.replicas
+    policies:
+    - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}
+    - {target: {external: {provider: aws}}, relation: External, verbs: [Update]}`)
+	if _, err := v.ValidateCreate(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	want := map[schema.GroupVersion]bool{{Group: "apps", Version: "v1"}: true, {Version: "v1"}: true}
+	if diff := cmp.Diff(want, serving.about); diff != "" {
+		t.Errorf("asked about (-want +got):\n%s", diff)
+	}
+}
+
 // servedKinds returns those of kinds, whose resources are called after them.
 func servedKinds(namespaced bool, kinds ...schema.GroupVersionKind) serves {
 	out := make(serves, 0, len(kinds))

@@ -71,7 +71,11 @@ func (s served) kindFor(resource schema.GroupVersionResource) (schema.GroupVersi
 	return found.GVK, ok
 }
 
+// find asks for nothing where no version is named, as by targets that are outside the cluster.
 func (s served) find(gv schema.GroupVersion, is func(discovery.Resource) bool) (discovery.Resource, bool) {
+	if gv.Version == "" {
+		return discovery.Resource{}, false
+	}
 	resources, err := s(gv)
 	i := slices.IndexFunc(resources, is)
 	if err != nil || i < 0 {
