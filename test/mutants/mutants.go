@@ -525,7 +525,29 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: back to the first revision is none",
-		edits: []edit{{"internal/upgrade/answer.go", `known != nil && (known.Revision == old.Revision || known.Digest != "" && known.Digest == old.Digest)`, "known != nil"}},
+		edits: []edit{{"internal/upgrade/answer.go", `known != nil && (known.AlsoRevision != old.Revision || saysTheSame(known, old))`, "known != nil"}},
+		unit:  []string{"-run=TestLeaves", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: back from what was in vain is one",
+		edits: []edit{{"internal/upgrade/answer.go", "known.AlsoRevision != old.Revision || ", ""}},
+		ways:  []string{"choosing a composition, and taking that back, while an upgrade waits"},
+		cloud: true,
+		unit:  []string{"-run=TestRevisionInVain|TestLeaves", admissionTests, "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: nobody notes what else made something",
+		edits: []edit{{"internal/upgrade/answer.go", "known != nil && !isAlso(known, v):", "known != nil:"}},
+		unit:  []string{"-run=TestRevisionInVain|TestRememberWhatElse", admissionTests, "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: what is withheld has made something",
+		edits: []edit{{"internal/webhook/admission/upgrade.go", "	if !ok || !f.MayUpgrade() {\n", "	if !ok {\n"}},
+		unit:  []string{"-run=TestMadeAlso", admissionTests},
+	},
+	{
+		name:  "upgrade: a withheld choice is remembered where nothing is",
+		edits: []edit{{"internal/upgrade/answer.go", "(!chosen || len(memory) >= maxVersions)", "len(memory) >= maxVersions"}},
 		unit:  []string{"-run=TestLeaves", "./internal/upgrade"},
 	},
 	{
@@ -1682,6 +1704,21 @@ var mutants = []mutant{
 		name:  "what a request writes itself is taken for what another replica has answered",
 		edits: []edit{{elsewhere, "|| r.mayWrite(key)", ""}},
 		unit:  []string{"-run=TestAnsweredElsewhere", admissionTests},
+	},
+	{
+		name:  "gates: who may not open one is told only where there is a ceiling",
+		edits: []edit{{"internal/gate/crossplane/ceiling.go", "(w.ByAuthor || limit(w.New, wanted).Equal(sets.New(setFor(before.Ceiling)...)))", "before.Ceiling == nil"}},
+		unit:  []string{"-run=TestCeilingOfOwn", "./internal/gate/crossplane"},
+	},
+	{
+		name:  "gates: who composes an object is told each time that the gate is not open",
+		edits: []edit{{"internal/gate/crossplane/ceiling.go", "(w.ByAuthor || limit(", "(limit("}},
+		unit:  []string{"-run=TestC", "./internal/gate/crossplane"},
+	},
+	{
+		name:  "policies: the API server is asked what it serves of nothing",
+		edits: []edit{{"internal/webhook/v1alpha1/served.go", `if gv.Version == "" {`, "if false {"}},
+		unit:  []string{"-run=TestServedIsAsked", "./internal/webhook/v1alpha1"},
 	},
 	{
 		name:  "the ceiling of a gate is taken from whatever another webhook has written",

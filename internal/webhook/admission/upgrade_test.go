@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/eventrecorder"
@@ -431,6 +432,145 @@ func TestUpgradeOfARevision(t *testing.T) {
 	move("a1", "b1", false)
 	child("what nobody agreed to", false, "The request comes from CompositionRevision b1, and Deployment web was made by, or upgraded to, CompositionRevision a1: "+
 		"if this is an upgrade, agree to it by an UpgradeAllowance with spec.serviceAccount "+deployer+" and spec.triggers [Composition]")
+}
+
+// TestRevisionInVain has a parent go over to a revision and back, by which nothing, or something, is made.
+func TestRevisionInVain(t *testing.T) {
+	agreed := strings.Replace(replicaSetUpgrade, "spec:", "spec:\n  triggers: [Composition]\n  versions: ['a*']", 1)
+	scaled := func(t *testing.T) admission.Request {
+		return asking(t, deployer, nil, replicaSet(3), counted(replicaSet(5)))
+	}
+	changed := func(t *testing.T) admission.Request { return by(t, "new") }
+	withheld := held("spec.replicas", "2")
+	for name, tt := range map[string]struct {
+		parent *unstructured.Unstructured
+		// asked while the parent names the other revision.
+		asked   func(t *testing.T) admission.Request
+		allowed bool
+		want    string
+	}{
+		"nothing is asked":         {parent: unsettled(deployment(3, mayScale("alice", 4))), want: "a1/"},
+		"what is asked is refused": {parent: deployment(3), asked: changed, want: "a1/"},
+		"something is covered":     {parent: unsettled(deployment(3, mayScale("alice", 4))), asked: scaled, allowed: true, want: "b1/"},
+		"something is withheld":    {parent: unsettled(deployment(3, mayScale("alice", 4), withheld)), asked: scaled, want: "a1/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			named := func(revision string) *unstructured.Unstructured {
+				return annotate(tt.parent.DeepCopy(), revisionNote, revision)
+			}
+			u := newUpgrading(t, named("a1"), agreed)
+			u.validator.Versions = upgrade.Sources{v1alpha1.UpgradeOfComposition: byNote{}}
+			u.records["uid-web"] = &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{UID: "uid-web"}}, Status: v1alpha1.AllowanceRecordStatus{
+				Versions: []v1alpha1.ControllerVersion{*upgrade.MadeBy(deployer, byNote{}.version(named("a1")), upgradeBegan)},
+			}}
+			status := &u.records["uid-web"].Status
+			move := func(from, to string) {
+				t.Helper()
+				if resp := u.validator.Handle(t.Context(), asking(t, "mallory", nil, named(from), named(to))); !resp.Allowed {
+					t.Fatal(resp.Result)
+				}
+				u.have(named(to))
+			}
+			move("a1", "b1")
+			if tt.asked != nil {
+				if resp := u.validator.Handle(t.Context(), tt.asked(t)); resp.Allowed != tt.allowed {
+					t.Fatalf("allowed %t: %v", resp.Allowed, resp.Result)
+				}
+			}
+			for _, o := range u.observed {
+				if o.MadeBy == nil {
+					continue
+				}
+				for _, v := range o.MadeBy.Find(t.Context()) {
+					status.Versions = upgrade.RememberFirst(status.Versions, v)
+				}
+			}
+			move("b1", "a1")
+			var got []string
+			for _, v := range status.Versions {
+				got = append(got, v.Revision+"/"+v.AlsoRevision)
+			}
+			if diff := cmp.Diff([]string{tt.want}, got); diff != "" {
+				t.Errorf("remembers (-want +got):\n%s", diff)
+			}
+			if resp := u.validator.Handle(t.Context(), changed(t)); resp.Allowed != (tt.want == "b1/") {
+				t.Errorf("the old revision: allowed %t: %v", resp.Allowed, resp.Result)
+			}
+		})
+	}
+}
+
+// TestMadeAlso has no request noted as one of another revision that makes nothing by it, or may not.
+func TestMadeAlso(t *testing.T) {
+	counts := &approved.Standing{Differences: []approved.Difference{{Change: change.Change{Path: change.MustParsePath("spec.replicas")}, Counts: true}}}
+	remembering := func(also string) *v1alpha1.AllowanceRecord {
+		known := *upgrade.MadeBy(deployer, byNote{}.version(revised("a1")), upgradeBegan)
+		known.AlsoRevision = also
+		return &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{Versions: []v1alpha1.ControllerVersion{known}}}
+	}
+	for name, tt := range map[string]struct {
+		change func(f *facts)
+		reason decision.Reason
+		source upgrade.Source
+		want   bool
+	}{
+		"covered":                  {reason: decision.ReasonCovered, want: true},
+		"warned of":                {reason: decision.ReasonWarned, want: true},
+		"not judged":               {reason: decision.ReasonAudited, want: true},
+		"by breaking the glass":    {reason: decision.ReasonBreakGlass, want: true},
+		"while it was adopted":     {reason: decision.ReasonAdopting, want: true},
+		"while it was new":         {reason: decision.ReasonInitializing, want: true},
+		"as an upgrade":            {reason: decision.ReasonUpgrade},
+		"changing nothing":         {reason: decision.ReasonUnchanged},
+		"bookkeeping":              {reason: decision.ReasonBookkeeping},
+		"while it is withheld":     {reason: decision.ReasonCovered, change: func(f *facts) { f.Parent.Standing = counts }},
+		"while it is deleted":      {reason: decision.ReasonCovered, change: func(f *facts) { f.Parent.Deleting = true }},
+		"by what is remembered":    {reason: decision.ReasonCovered, change: func(f *facts) { f.parentObject = revised("a1") }},
+		"by nothing that is named": {reason: decision.ReasonCovered, change: func(f *facts) { f.parentObject = deployment(3) }},
+		"by what is noted":         {reason: decision.ReasonCovered, change: func(f *facts) { f.parentRecord = remembering("b1") }},
+		"by one after that":        {reason: decision.ReasonCovered, change: func(f *facts) { f.parentRecord = remembering("c1") }, want: true},
+		"remembering nothing":      {reason: decision.ReasonCovered, change: func(f *facts) { f.parentRecord = nil }},
+		"of what no object names":  {reason: decision.ReasonCovered, source: &graphs{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &facts{Input: decision.Input{ParentState: decision.ParentFound, Parent: decision.Parent{UID: "uid-web"}}}
+			f.parentObject, f.parentRecord = revised("b1"), remembering("")
+			if tt.change != nil {
+				tt.change(f)
+			}
+			source := tt.source
+			if source == nil {
+				source = byNote{}
+			}
+			if got := f.isMadeAlso(v1alpha1.UpgradeOfComposition, source, decision.Verdict{Allowed: true, Reason: tt.reason}); got != tt.want {
+				t.Errorf("isMadeAlso() = %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestWithholdsBooks tells a choice of what an object is made from that is withheld from anything else that is.
+func TestWithholdsBooks(t *testing.T) {
+	differs := func(path string, counts bool) *approved.Standing {
+		return &approved.Standing{Differences: []approved.Difference{{Change: change.Change{Path: change.MustParsePath(path)}, Counts: counts}}}
+	}
+	for name, tt := range map[string]struct {
+		standing *approved.Standing
+		want     bool
+	}{
+		"nothing is known":           {},
+		"nothing is withheld":        {standing: &approved.Standing{}},
+		"the composition is":         {standing: differs("spec.crossplane.compositionRef.name", true), want: true},
+		"that of a claim is":         {standing: differs("spec.compositionRef", true), want: true},
+		"no rule is in effect of it": {standing: differs("spec.crossplane.compositionRef.name", false)},
+		"something else is":          {standing: differs("spec.size", true)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := withholdsBooks(tt.standing); got != tt.want {
+				t.Errorf("withholdsBooks() = %t, want %t", got, tt.want)
+			}
+		})
+	}
 }
 
 // TestDenialSaysWhatWouldHelp has a new revision told of beside an UpgradeAllowance of something else that

@@ -611,6 +611,41 @@ func choosing() []bypass {
 			shared.has(ctx, i.instance, large)
 			i.closed(ctx)
 		}},
+		{"choosing a composition, and taking that back, while an upgrade waits", func(ctx context.Context, s *cloudScene) {
+			const group = "taken-back"
+			db := database(bypassGroup, databaseKind, shared.MakeNamespace(ctx, nil), "main", medium)
+			db.SetAnnotations(map[string]string{"jira": "INFRA-1"})
+			db.SetLabels(map[string]string{groupLabel: group})
+			i := provisioned(ctx, db)
+			shared.steady(ctx, &governed{database: db, composite: db, instance: i.instance})
+			Expect(shared.Get(ctx, client.ObjectKeyFromObject(db), db)).To(Succeed())
+			const chosen = "databases." + bypassGroup
+			first := composedBy(db)
+			other, second := shared.copyWithWindow(ctx, chosen)
+			agreed := shared.agree(ctx, group, func(u *v1alpha1.UpgradeAllowance) {
+				u.Spec.Versions = []string{chosen + "-*"}
+				u.Spec.Policies = []v1alpha1.PolicyEntry{instances("rds.aws.m.crossplane.io", "spec.forProvider"), {
+					Target: v1alpha1.Target{External: map[string]string{"provider": "provider-aws"}}, Relation: v1alpha1.RelationExternal, Verbs: []string{"Update"},
+				}}
+			})
+			audit := shared.WatchObjects(db, i.instance)
+
+			Expect(s.rogue.Patch(ctx, db.DeepCopy(), choosesRevision(other, ""))).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(db), db)).To(Succeed())
+				g.Expect(composedBy(db)).To(Equal(second))
+			}).Should(Succeed())
+			Eventually(ctx, func() []string { return audit.Refusals(crossplaneUser) }).ShouldNot(BeEmpty())
+			Expect(s.rogue.Patch(ctx, db.DeepCopy(), choosesRevision(chosen, first))).To(Succeed())
+			Expect(s.rogue.Patch(ctx, db.DeepCopy(), merge(`{"spec":{"engine":"mysql"}}`))).To(Succeed())
+			Eventually(ctx, func() []string { return audit.Refusals(crossplaneUser) }).Should(ContainElement(SatisfyAll(
+				ContainSubstring("spec.forProvider.engine"), ContainSubstring("UpgradeAllowance "+agreed.Name+" does not let it through: "),
+				ContainSubstring("the parent was upgraded to CompositionRevision "+first+", or made by it"))))
+			Consistently(ctx, func() []cloud.Verb { return shared.calls(ctx, i.instance).Mutations().Verbs() }).
+				WithTimeout(poll + time.Second).Should(Equal([]cloud.Verb{cloud.Create}))
+			Expect(shared.remembered(ctx, Default, db)).To(SatisfyAll(HaveField("Revision", first), HaveField("AlsoRevision", BeEmpty())))
+			Expect(s.rogue.Patch(ctx, db.DeepCopy(), merge(`{"spec":{"engine":"postgres"}}`))).To(Succeed())
+		}},
 	}
 }
 

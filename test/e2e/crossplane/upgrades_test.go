@@ -108,6 +108,38 @@ func (w *world) recompose(ctx context.Context, kind, group, patch string) string
 	return newest
 }
 
+// copyWithWindow makes a copy of a Composition that adds a backup window to instances, and returns its name,
+// and that of its newest revision.
+func (w *world) copyWithWindow(ctx context.Context, composition string) (name, revision string) {
+	GinkgoHelper()
+	name = copyOfComposition(ctx, composition, "example.org/windowed")
+	var before string
+	Eventually(ctx, func() string {
+		before = w.newestRevision(ctx, name)
+		return before
+	}).ShouldNot(BeEmpty())
+	other := &unstructured.Unstructured{}
+	other.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "Composition"})
+	other.SetName(name)
+	Expect(w.Patch(ctx, other, client.RawPatch(types.JSONPatchType, fmt.Appendf(nil,
+		`[{"op":"add","path":"/spec/pipeline/0/input/resources/0/base/spec/forProvider/backupWindow","value":%q}]`, window)))).To(Succeed())
+	Eventually(ctx, func() string {
+		revision = w.newestRevision(ctx, name)
+		return revision
+	}).ShouldNot(Equal(before))
+	return name, revision
+}
+
+// choosesRevision returns a patch that has a composite resource composed by another Composition, and by a
+// revision of it, or by the one that Crossplane fills in.
+func choosesRevision(composition, revision string) client.Patch {
+	ref := "null"
+	if revision != "" {
+		ref = fmt.Sprintf(`{"name":%q}`, revision)
+	}
+	return merge(fmt.Sprintf(`{"spec":{"crossplane":{"compositionRef":{"name":%q},"compositionRevisionRef":%s}}}`, composition, ref))
+}
+
 // newestRevision returns the name of the newest revision of a Composition.
 func (w *world) newestRevision(ctx context.Context, composition string) (name string) {
 	GinkgoHelper()
@@ -401,6 +433,60 @@ var _ = Describe("An upgrade of a Composition that reaches the cloud", func() {
 		Expect(shared.cloud().Drift(ctx, instance.GetName(), cloud.Parameters{"backupWindow": "05:00-06:00"})).To(Succeed())
 		Consistently(ctx, asked).WithTimeout(twoLooks).Should(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
 	}, SpecTimeout(specTimeout))
+})
+
+var _ = Describe("A Composition that is chosen", func() {
+	It("is remembered once something was made by it, and not where it was in vain", func(ctx SpecContext) {
+		const group = "chosen.example.org"
+		shared.offer(ctx, group)
+		choice := strings.Replace(gatedDatabases, "  rules:\n", `  rules:
+  - trigger: spec.crossplane
+    policies:
+    - target: {apiGroup: rds.aws.m.crossplane.io, apiVersion: v1alpha1, resource: rdsinstances}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.forProvider}]
+`, 1)
+		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(choice, "GROUP", group))...)
+		db := database(group, databaseKind, shared.MakeNamespace(ctx, nil), "main", medium)
+		Expect(shared.initiator().Create(ctx, db)).To(Succeed())
+		d := &upgraded{governed: &governed{database: db, composite: db, instance: shared.instanceOf(ctx, db, "instance")}, group: group}
+		shared.Becomes(ctx, db, "Synced", "Ready")
+		shared.steady(ctx, d.governed)
+		const chosen = "databases." + group
+		composed := func(revision string) {
+			GinkgoHelper()
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(db), db)).To(Succeed())
+				g.Expect(composedBy(db)).To(Equal(revision))
+			}).Should(Succeed())
+		}
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(db), db)).To(Succeed())
+		first := composedBy(db)
+
+		By("following a Composition in vain, and back")
+		audit := shared.WatchObjects(d.objects()...)
+		second := shared.recompose(ctx, databaseKind, group, fmt.Sprintf(`[{"op":"add","path":"RESOURCES/0/base/spec/forProvider/backupWindow","value":%q}]`, window))
+		composed(second)
+		Eventually(ctx, func() []string { return audit.Refusals(crossplaneUser) }).Should(ContainElement(ContainSubstring("The request comes from CompositionRevision " + second)))
+		Expect(shared.recompose(ctx, databaseKind, group, `[{"op":"remove","path":"RESOURCES/0/base/spec/forProvider/backupWindow"}]`)).To(Equal(first))
+		composed(first)
+		shared.quiet(ctx, d.objects()...)
+		Expect(shared.remembered(ctx, Default, db)).To(SatisfyAll(HaveField("Revision", first), HaveField("AlsoRevision", BeEmpty())))
+
+		By("being composed by another one as who may")
+		other, third := shared.copyWithWindow(ctx, chosen)
+		Expect(shared.initiator().Patch(ctx, db.DeepCopy(), choosesRevision(other, ""))).To(Succeed())
+		d.instanceGets(ctx, Equal(window), retriedAtOnce)
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.remembered(ctx, g, db)).To(SatisfyAll(HaveField("Revision", first), HaveField("AlsoRevision", third)))
+		}).Should(Succeed())
+		shared.quiet(ctx, d.objects()...)
+
+		By("being composed by the first one again")
+		Expect(shared.initiator().Patch(ctx, db.DeepCopy(), choosesRevision(chosen, ""))).To(Succeed())
+		d.instanceGets(ctx, BeEmpty(), retriedAtOnce)
+		Expect(shared.remembered(ctx, Default, db)).To(SatisfyAll(HaveField("Revision", third), HaveField("User", stage.AliceName)))
+	}, SpecTimeout(2*specTimeout))
 })
 
 // The function of the spec about them, in two versions.
