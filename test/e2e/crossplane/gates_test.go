@@ -17,7 +17,9 @@ limitations under the License.
 package crossplane
 
 import (
+	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,7 +83,7 @@ var _ = Describe("A gate", func() {
 		instance := shared.instanceOf(ctx, db, "instance")
 		shared.has(ctx, instance, medium)
 		shared.Becomes(ctx, db, "Synced", "Ready")
-		Expect(gateAt(audit, instance, medium)).To(Equal(stage.Opening{
+		Expect(gateAt(ctx, audit, instance, medium)).To(Equal(stage.Opening{
 			Policies: "Create,LateInitialize,Observe",
 			Trace:    "alice: Database/main (created), RDSInstance/" + instance.GetName() + " (created)",
 		}))
@@ -91,7 +93,7 @@ var _ = Describe("A gate", func() {
 		audit = shared.Watch()
 		Expect(alice.Patch(ctx, db, resize(large))).To(Succeed())
 		shared.has(ctx, instance, large)
-		opened := gateAt(audit, instance, large)
+		opened := gateAt(ctx, audit, instance, large)
 		Expect(opened.Policies).To(ContainSubstring("Update"))
 		Expect(opened.Trace).To(Equal("alice: Database/main spec.size, RDSInstance/" + instance.GetName() + " spec.forProvider.instanceClass"))
 		shared.quiet(ctx, db, instance)
@@ -157,20 +159,23 @@ func (w *world) collector() *stage.Actor {
 	return w.As("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
 }
 
-// gateAt returns how the gate was set by the write that gave an instance its size.
-func gateAt(audit stage.Witness, instance *unstructured.Unstructured, size string) stage.Opening {
+// gateAt returns how the gate was set by the write that gave an instance its size. The provider may have acted on
+// that before the API server has written it into its audit log.
+func gateAt(ctx context.Context, audit stage.Witness, instance *unstructured.Unstructured, size string) stage.Opening {
 	GinkgoHelper()
-	writes := audit.Writes(controlplane.Succeeded, stage.OfAny(instance), func(event *auditv1.Event) bool {
-		return event.ObjectRef.Subresource == "" && event.ObjectRef.Resource == "rdsinstances"
-	})
-	for _, event := range writes {
-		written := &unstructured.Unstructured{}
-		Expect(json.Unmarshal(event.ResponseObject.Raw, written)).To(Succeed())
-		class, _, _ := unstructured.NestedString(written.Object, "spec", "forProvider", "instanceClass")
-		if class != size {
-			continue
-		}
-		return stage.OpeningOf(written)
-	}
-	return stage.Opening{}
+	var opening stage.Opening
+	Eventually(ctx, func(g Gomega) {
+		writes := audit.Writes(controlplane.Succeeded, stage.OfAny(instance), func(event *auditv1.Event) bool {
+			return event.ObjectRef.Subresource == "" && event.ObjectRef.Resource == "rdsinstances"
+		})
+		at := slices.IndexFunc(writes, func(event auditv1.Event) bool {
+			written := &unstructured.Unstructured{}
+			g.Expect(json.Unmarshal(event.ResponseObject.Raw, written)).To(Succeed())
+			class, _, _ := unstructured.NestedString(written.Object, "spec", "forProvider", "instanceClass")
+			opening = stage.OpeningOf(written)
+			return class == size
+		})
+		g.Expect(at).To(BeNumerically(">=", 0), "no write of the audit log gives RDSInstance %s its size", instance.GetName())
+	}).Should(Succeed())
+	return opening
 }

@@ -84,7 +84,7 @@ var _ = Describe("The gates of an older provider", func() {
 		db.SetAnnotations(map[string]string{"jira": "INFRA-1"})
 		db.SetLabels(map[string]string{goesLabel: "true"})
 		i := provisioned(ctx, db)
-		Expect(gateAt(audit, i.instance, medium).Policies).To(Equal("Create,LateInitialize,Observe"))
+		Expect(gateAt(ctx, audit, i.instance, medium).Policies).To(Equal("Create,LateInitialize,Observe"))
 
 		shared.settled(ctx, i.database) // until then it may be created, too
 
@@ -92,7 +92,7 @@ var _ = Describe("The gates of an older provider", func() {
 		i.resize(ctx, large)
 		shared.has(ctx, i.instance, large)
 		i.closed(ctx)
-		Expect(gateAt(audit, i.instance, large).Policies).To(Equal("Observe,Update"))
+		Expect(gateAt(ctx, audit, i.instance, large).Policies).To(Equal("Observe,Update"))
 
 		By("changing the cloud behind its back")
 		Expect(shared.cloud().Drift(ctx, i.instance.GetName(), cloud.Parameters{"instanceClass": "db.t3.nano"})).To(Succeed())
