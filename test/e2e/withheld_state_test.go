@@ -414,6 +414,34 @@ var _ = Describe("Many changes by a stranger", func() {
 		Eventually(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, ns)).To(Equal(map[string]int{"web:1": 3})) }).Should(Succeed())
 	}, SpecTimeout(specTimeout))
 
+	It("may leave what is made of it no room for what is granted, which is told by what is above", func(ctx SpecContext) {
+		const large = 261_500 // Of 262,144 bytes: the object itself has room, a copy with a ledger of its own has not.
+		ns := shared.newNamespace(ctx)
+		owner, stranger := shared.alice(), shared.mallory()
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		stranger.change(ctx, d, patch(fmt.Sprintf(`{"metadata":{"annotations":{"notes":%q}}}`, strings.Repeat("x", large))))
+
+		owner.warned.take()
+		owner.change(ctx, d, image("web:2"))
+		Expect(owner.warned.take()).To(ContainSubstring("a controller that copies them onto what it makes, as that of Deployments does, is refused there"))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.recorded(ctx, d).Status.History).To(ContainElement(SatisfyAll(
+				HaveField("Event", v1alpha1.EventDenied), HaveField("Reason", v1alpha1.ReasonNoRoom),
+				HaveField("Message", ContainSubstring("it is copied from Deployment web; shorten it there, and then where a copy is left")))))
+		}).Should(Succeed())
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+		Expect(d.Status.Conditions).NotTo(ContainElement(HaveField("Type", appsv1.DeploymentConditionType(v1alpha1.ConditionBlocked))))
+
+		By("doing what it says")
+		owner.change(ctx, d, patch(`{"metadata":{"annotations":{"notes":null}}}`))
+		var sets appsv1.ReplicaSetList
+		Expect(shared.List(ctx, &sets, client.InNamespace(ns))).To(Succeed())
+		for i := range sets.Items { // The controller leaves it to old ones what they have.
+			owner.change(ctx, &sets.Items[i], patch(`{"metadata":{"annotations":{"notes":null}}}`))
+		}
+		Eventually(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, ns)).To(Equal(map[string]int{"web:2": 2})) }).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
 	It("may have a key that is larger than a ledger", func(ctx SpecContext) {
 		// Selectors of labels take keys of 63 bytes; what nothing validates takes any.
 		group := defineThings(ctx)

@@ -68,7 +68,7 @@ func (r *request) noRoom(f *facts, want map[string]string) string {
 	text := fmt.Sprintf("the annotations of %s have no room for what is kept there: %d bytes with the %d of Kausality, of %d that the API server takes; remove or shorten others, of which the largest is %s, with %d bytes",
 		objectText(r.gvk.Kind, r.objectName()), size.all, size.ours, validation.TotalAnnotationSizeLimitB, size.largest, size.bytes)
 	if f.ParentState == decision.ParentFound && f.parentObject != nil && annotation(f.parentObject, size.largest) == want[size.largest] {
-		text += ": it is copied from " + objectText(f.parent.Kind, f.parent.Name) + ", which has to have it shorter"
+		text += fmt.Sprintf(": it is copied from %s; shorten it there, and then where a copy is left", objectText(f.parent.Kind, f.parent.Name))
 	}
 	return text
 }
