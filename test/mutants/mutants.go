@@ -762,7 +762,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "why: it gives advice about what is gone",
-		edits: []edit{{"internal/cli/why/find.go", "	if parent.gone {\n", "	if parent.gone && false {\n"}},
+		edits: []edit{{"internal/cli/why/find.go", "	if parent.gone || e.Reason", "	if parent.gone && false || e.Reason"}},
 		unit:  []string{"-run=TestWhyOfConditionsAndOfWhatIsGone", "./internal/cli/why"},
 	},
 	{

@@ -206,8 +206,8 @@ func versionText(v upgrade.Version, user string) string {
 
 // keepLeft has an object remember what its children were made from when it goes over to
 // something else by its own write, before anything is made from that: the other one is an
-// upgrade then. What was chosen in vain is not remembered. What cannot be remembered holds up nobody: such an object is upgraded like one
-// that remembers nothing.
+// upgrade then. What was chosen in vain is not remembered. What cannot be remembered holds up
+// nobody: such an object is upgraded like one that remembers nothing.
 func (v *Validator) keepLeft(ctx context.Context, r *request, f *facts) {
 	if r.dryRun || r.operation != decision.Update || r.subresource != "" || len(f.OwnPolicies) == 0 {
 		return
