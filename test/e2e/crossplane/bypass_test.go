@@ -694,7 +694,7 @@ func copyOfComposition(ctx context.Context, name string, labels ...string) strin
 	Expect(shared.Get(ctx, client.ObjectKey{Name: name}, composition)).To(Succeed())
 	other := &unstructured.Unstructured{Object: map[string]any{"spec": composition.Object["spec"]}}
 	other.SetGroupVersionKind(composition.GroupVersionKind())
-	other.SetName(fmt.Sprintf("other-%d.%s", len(labels), name))
+	other.SetGenerateName("other-") // Several specs copy the same.
 	other.SetLabels(map[string]string{})
 	for _, label := range labels {
 		other.SetLabels(map[string]string{label: "true"})
