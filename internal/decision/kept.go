@@ -41,7 +41,7 @@ type unapproved struct {
 }
 
 // all returns all changes that do not become approved.
-func (u unapproved) all() []change.Change { return slices.Concat(u.uncaused, u.kept) }
+func (u *unapproved) all() []change.Change { return slices.Concat(u.uncaused, u.kept) }
 
 // add adds what of a change that triggers the rules has no cause, and what is kept of the rest.
 func (u *unapproved) add(g *granter, c change.Change, rules []triggered, without []change.Change) {

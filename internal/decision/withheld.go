@@ -90,7 +90,7 @@ func Waiting(st *approved.Standing) ledger.Ledger {
 
 // marks returns the entries that tell of withheld changes.
 func marks(of []approved.Shown) ledger.Ledger {
-	var marks []v1alpha1.Allowance
+	marks := make([]v1alpha1.Allowance, 0, len(of))
 	for _, s := range of {
 		marks = append(marks, v1alpha1.Allowance{
 			Relation:   v1alpha1.RelationWithheld,

@@ -438,9 +438,13 @@ func TestUpgradeOfARevision(t *testing.T) {
 func TestRevisionInVain(t *testing.T) {
 	agreed := strings.Replace(replicaSetUpgrade, "spec:", "spec:\n  triggers: [Composition]\n  versions: ['a*']", 1)
 	scaled := func(t *testing.T) admission.Request {
+		t.Helper()
 		return asking(t, deployer, nil, replicaSet(3), counted(replicaSet(5)))
 	}
-	changed := func(t *testing.T) admission.Request { return by(t, "new") }
+	changed := func(t *testing.T) admission.Request {
+		t.Helper()
+		return by(t, "new")
+	}
 	withheld := held("spec.replicas", "2")
 	for name, tt := range map[string]struct {
 		parent *unstructured.Unstructured
