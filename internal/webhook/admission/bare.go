@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 const (
@@ -30,36 +31,26 @@ const (
 	maxBare = 4096
 )
 
-// bare remembers which objects had no finalizer that keeps them when a DELETE of them was refused for that. The API
-// server decides by the finalizers that it found first whether an object goes at once, asks about the object
-// as its cache has it, and, once that is refused, about the object as it is. *Observed*: the provider had put its finalizer
+// bare remembers which objects had no finalizer that keeps them when a DELETE of them was refused for that. Whether an
+// object goes at once, the API server decides by the finalizers that it found first. It asks about the object as its
+// cache has it and, once that is refused, about the object as it is. *Observed*: the provider had put its finalizer
 // back in between, so that the second answer let the DELETE through, and the object was gone with the finalizer on it.
 // The zero value knows of nothing.
 type bare struct {
-	mu    sync.Mutex
-	since map[types.UID]time.Time
+	once  sync.Once
+	known *cache.LRUExpireCache
+}
+
+func (b *bare) cache() *cache.LRUExpireCache {
+	b.once.Do(func() { b.known = cache.NewLRUExpireCache(maxBare) })
+	return b.known
 }
 
 // note remembers an object.
-func (b *bare) note(uid types.UID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	for each, since := range b.since {
-		if now.Sub(since) > bareFor || len(b.since) >= maxBare {
-			delete(b.since, each)
-		}
-	}
-	if b.since == nil {
-		b.since = map[types.UID]time.Time{}
-	}
-	b.since[uid] = now
-}
+func (b *bare) note(uid types.UID) { b.cache().Add(uid, true, bareFor) }
 
 // has reports whether the API server may still go by what an object was without.
 func (b *bare) has(uid types.UID) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	since, noted := b.since[uid]
-	return noted && time.Since(since) <= bareFor
+	_, noted := b.cache().Get(uid)
+	return noted
 }
