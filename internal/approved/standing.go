@@ -19,6 +19,7 @@ package approved
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"kausality.io/operator/internal/change"
 )
@@ -124,8 +125,9 @@ func Resumed(s *State, o Object) *Standing {
 
 // compare finds the differences from what a State has.
 func (st *Standing) compare(s *State, pending *Pending) {
-	o, isUnknown, saw := &st.Object, st.recall(s), s.Saw(st.Object.Fields)
-	served := o.Generation > 0 && o.Generation == s.Generation && !saw
+	o, isUnknown := &st.Object, st.recall(s)
+	saw := sync.OnceValue(func() bool { return s.Saw(o.Fields) }) // It takes a digest of the object.
+	served := o.Generation > 0 && o.Generation == s.Generation && !saw()
 	claims := claimsOf(s.Withheld)
 	st.find(pending.claimsAfter(s), claims)
 	st.keep(func(d Difference) bool {
@@ -133,7 +135,7 @@ func (st *Standing) compare(s *State, pending *Pending) {
 			return false
 		}
 		// Defaults do not change metadata.
-		return isUnknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata()) || !saw && !served && o.hasWaiting(claims, d.Path)
+		return isUnknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata()) || !served && o.hasWaiting(claims, d.Path) && !saw()
 	})
 }
 

@@ -143,7 +143,7 @@ func attested(old, e v1alpha1.HistoryEntry) map[string]string {
 // of the most entries first. What one write leaves would drive all else out otherwise, and everybody may write 40 fields.
 // The rest goes by age alone: the end of something is younger than its beginning, and would be told anew without it.
 func folded(history []v1alpha1.HistoryEntry) []v1alpha1.HistoryEntry {
-	for !fits(history) {
+	for room(history) < len(history) {
 		widest, most := -1, 1
 		for i := len(history) - 1; i >= 0; i-- {
 			if n := entriesOf(history, &history[i]); n > most {
@@ -179,15 +179,6 @@ func entriesOf(history []v1alpha1.HistoryEntry, e *v1alpha1.HistoryEntry) int {
 		}
 	}
 	return n
-}
-
-// fits reports whether a history is within its bounds.
-func fits(history []v1alpha1.HistoryEntry) bool {
-	size := 0
-	for i := range history {
-		size += sizeOf(&history[i])
-	}
-	return len(history) <= maxHistory && size <= maxHistoryBytes
 }
 
 // over returns the end of what was granted of which a history does not tell yet, as far as nothing of it is held any

@@ -58,14 +58,18 @@ func WithHistory(history []v1alpha1.HistoryEntry, entries ...v1alpha1.HistoryEnt
 		history = inserted(history, e)
 	}
 	history = folded(history)
-	history = history[:min(len(history), maxHistory)]
-	size := 0
-	for i := range history {
+	return history[:room(history)]
+}
+
+// room returns how many entries of a history, the newest, are within its bounds.
+func room(history []v1alpha1.HistoryEntry) int {
+	most, size := min(len(history), maxHistory), 0
+	for i := range most {
 		if size += sizeOf(&history[i]); size > maxHistoryBytes {
-			return history[:i]
+			return i
 		}
 	}
-	return history
+	return most
 }
 
 // inserted adds an entry to a history, before those of the same time.

@@ -1314,7 +1314,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what waits moves in its list while nobody looks",
-		edits: []edit{{"internal/approved/standing.go", " || !saw && !served && o.hasWaiting(claims, d.Path)", ""}},
+		edits: []edit{{"internal/approved/standing.go", " || !served && o.hasWaiting(claims, d.Path) && !saw()", ""}},
 		unit:  []string{"-run=TestUnseenWhileWaiting", "./internal/approved"},
 	},
 	{
