@@ -123,6 +123,10 @@ func (in *Input) isInitializing(act Act) bool {
 	return in.Parent.Phase() == v1alpha1.PhaseInitializing && (!in.Parent.Blind || in.isNamed(section)) && in.within(act, section)
 }
 
+// ToLetGo is part of what a requester is told who may not let go of a child, or have it adopted. The plugin knows by
+// it that no rule is missing.
+const ToLetGo = "to let go of it, or to adopt it"
+
 // IsLetGo reports whether one of the acts lets go of the child, or adopts it, as the parent's controller
 // does: that takes no rule, and is for whoever may use the parent's allowances.
 func (in *Input) IsLetGo(acts []Act) bool { return slices.ContainsFunc(acts, in.isLetGo) }

@@ -183,10 +183,10 @@ func MadeBy(user string, by Version, now time.Time) *v1alpha1.ControllerVersion 
 
 // Leaves returns what a parent remembers that is about to be made from another revision: the one
 // that it leaves, so that the other one is an upgrade. It is nil where the two say the same, where
-// the parent remembers as much, and where nothing was made by the one that it leaves: that was
-// chosen in vain, was refused or withheld, and the children are still those of the one before.
-// What the parent remembers tells whether anything was; where it remembers nothing, chosen does,
-// which is false where the choice of what it leaves is withheld.
+// the parent remembers as much, and where nothing was made by the one that it leaves: its choice
+// was withheld, or all by it refused, and the children are still those of the one before. Whether
+// anything was made, the parent remembers. A parent that remembers nothing goes by chosen, which
+// is false where the choice of what it leaves is withheld.
 func Leaves(memory []v1alpha1.ControllerVersion, user string, old, next Version, chosen bool, now time.Time) *v1alpha1.ControllerVersion {
 	if old.Digest != "" && old.Digest == next.Digest {
 		return nil

@@ -89,15 +89,7 @@ func straysIn(strays []v1alpha1.StrayChild, ref v1alpha1.TargetReference) []Obst
 	}
 	return []Obstacle{{What: straysOfIt, Since: &strays[0].Time, Message: fmt.Sprintf(
 		"%s adopted %s without a cause: no allowance covers a change of strays, and no other child of their kind is deleted for them. "+
-			"Delete them, or approve that they are there", phrase.Target(ref), some(names)), Command: phrase.Command("why", ref)}}
-}
-
-// some names the first of some things.
-func some(names []string) string {
-	if len(names) <= mostBelow {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostBelow], ", "), len(names)-mostBelow)
+			"Delete them, or approve that they are there", phrase.Target(ref), phrase.Some(names, mostBelow)), Command: phrase.Command("why", ref)}}
 }
 
 // stray tells of the object as a stray.

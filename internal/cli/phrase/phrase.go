@@ -20,6 +20,7 @@ limitations under the License.
 package phrase
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -40,6 +41,14 @@ func Object(kind, name string) string {
 		return "a " + kind
 	}
 	return kubectl.Printable(kind + "/" + name)
+}
+
+// Some names the first of some things, at most so many, and counts the rest.
+func Some(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // Target names the object of a reference.

@@ -104,7 +104,7 @@ func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, 
 			continue
 		}
 		entries = append(entries, e)
-		out.from = append(out.from, fmt.Sprintf("%s: refused %d times, for %s", a.resource.Resource, a.count, some(a.parents)))
+		out.from = append(out.from, fmt.Sprintf("%s: refused %d times, for %s", a.resource.Resource, a.count, phrase.Some(a.parents, 3)))
 		if target := outside(a); target != nil {
 			entries = append(entries, out.outside(a, target)...)
 		}
@@ -231,15 +231,6 @@ func (a *asked) entry() (v1alpha1.PolicyEntry, bool) {
 		e.Mutations = append(e.Mutations, v1alpha1.FieldMutation{JSONPath: path})
 	}
 	return e, len(e.Verbs)+len(e.Mutations) > 0
-}
-
-// some names the first of some things.
-func some(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // written has the fields of an UpgradeAllowance that a person has to see.

@@ -25,6 +25,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
@@ -75,9 +76,6 @@ func maintained(policies []*policy.Policy, kind, act string) (remedy Remedy, ok 
 	return remedy, remedy.Policy != ""
 }
 
-// toLetGo is what a requester is told who may not let go of a child, or have it adopted.
-const toLetGo = "to let go of it, or to adopt it"
-
 // isLetGo reports whether a part of a refused change lets go of the child, or has it adopted: by its owners, or by
 // something else if the requester was told so.
 func isLetGo(d v1alpha1.HistoryEntry, act string) bool {
@@ -85,7 +83,7 @@ func isLetGo(d v1alpha1.HistoryEntry, act string) bool {
 	if err != nil || d.Operation != "Update" {
 		return false
 	}
-	return lineage.IsReference(path) || lineage.IsLineage(path) && strings.Contains(d.Message, toLetGo)
+	return lineage.IsReference(path) || lineage.IsLineage(path) && strings.Contains(d.Message, decision.ToLetGo)
 }
 
 // lettingGo is the remedy for what takes no rule.

@@ -61,7 +61,8 @@ func (o *outcome) takesKeeper(r *request) (admission.Response, bool) {
 }
 
 // lacksKeeper is about a deletion that nothing can hold back, as the object has no finalizer. What its author
-// does not want to go, or what is not there, is not lost by that. For some seconds after such a refusal that goes for what has got one, too.
+// does not want to go, or what is not there, is not lost by that. For some seconds after such a refusal the same
+// goes for an object that has got one since.
 func (v *Validator) lacksKeeper(r *request, o *outcome) (admission.Response, bool) {
 	if o.Gate == nil || !o.gate.IsOutside(r.old) || !o.gate.DeletesOutside(r.old) {
 		return admission.Response{}, false

@@ -122,7 +122,7 @@ func (f *facts) initiatorsOn(v decision.Verdict) []string {
 // byOthers says who else can do what the requester cannot, or have it done.
 func (f *facts) byOthers(v decision.Verdict) string {
 	if f.IsLetGo(v.Uncovered) {
-		return "It is for these to let go of it, or to adopt it."
+		return "It is for these " + decision.ToLetGo + "."
 	}
 	var out []string
 	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
