@@ -405,6 +405,11 @@ func (st *Standing) Withholds(path change.Path) bool {
 	return slices.ContainsFunc(st.Differences, func(d Difference) bool { return d.Counts && d.Path.Overlaps(path) })
 }
 
+// Differs reports whether a difference is at a path, above or below it, whether it counts or waits for a rule.
+func (st *Standing) Differs(path change.Path) bool {
+	return slices.ContainsFunc(st.Differences, func(d Difference) bool { return d.Path.Overlaps(path) })
+}
+
 // Approve returns how the object compares once the differences are approved for which
 // approves holds.
 func (st *Standing) Approve(approves func(Difference) bool) *Standing {

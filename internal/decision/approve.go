@@ -37,11 +37,11 @@ func (g *granter) approve(ctx context.Context, of unapproved) []change.Path {
 	}
 	var taken, left []change.Path
 	if st := g.after(of, nil); st != nil {
-		for _, d := range st.Withheld() {
+		for _, d := range st.Differences {
 			asked := slices.ContainsFunc(g.Approved, func(c change.Change) bool { return change.Pattern(c.Path).Covers(d.Path) })
 			if asked && g.take(ctx, d.Change) {
 				taken = append(taken, d.Path)
-			} else {
+			} else if d.Counts {
 				left = append(left, d.Path)
 			}
 		}

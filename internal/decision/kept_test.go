@@ -118,3 +118,23 @@ rules: [{trigger: spec.replicas}]
 		})
 	}
 }
+
+// What waits for a rule counts as just changed by who approves it, by whatever name: it earns what a change of it does.
+func TestApprovedWhileNoRuleWithholds(t *testing.T) {
+	warns := compile(t, "deployment", deploymentSpec+"validationActions: [Warn]\n")
+	good, evil := containers(t, `[{name: a, image: a1}]`), containers(t, `[{name: a, image: evil}]`)
+	earned := map[string][]string{}
+	for _, path := range []string{"spec", "spec.template", "spec.template.spec.containers[0].image"} {
+		in := &aRequest(alice, Update, deploymentGVK, "web").governed(warns).replacing(evil, evil).Input
+		in.Approved = []change.Change{{Path: mustPath(t, path), Verb: change.Mutate}}
+		in.Child.Standing = standing(in.Child.UID, in.OwnPolicies, good, evil)
+		got := Grants(t.Context(), in, Decide(t.Context(), in))
+		if diff := cmp.Diff([]string(nil), left(got)); diff != "" {
+			t.Errorf("%s leaves withheld (-want +got):\n%s", path, diff)
+		}
+		earned[path] = mutations(got.Allowances)
+		if diff := cmp.Diff(earned["spec"], earned[path]); diff != "" || len(earned[path]) == 0 {
+			t.Errorf("%s earns otherwise (-spec +%s):\n%s", path, path, diff)
+		}
+	}
+}

@@ -1303,6 +1303,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestChangedAgain", "./internal/decision"},
 	},
 	{
+		name:  "who approves what waits for a rule earns nothing by it",
+		edits: []edit{{"internal/decision/approve.go", "range st.Differences {", "range st.Withheld() {"}},
+		unit:  []string{"-run=TestApprovedWhile", "./internal/decision"},
+	},
+	{
+		name:  "another replica withholds anew what waited for a rule and was approved",
+		edits: []edit{{"internal/webhook/admission/elsewhere.go", "if !d.Counts && (hasNew", "if d.Counts && (hasNew"}},
+		unit:  []string{"-run=TestAnsweredElsewhere", "./internal/webhook/admission"},
+	},
+	{
 		name:  "what waits is given another name",
 		edits: []edit{{"internal/approved/waiting.go", "if !d.Counts && c.Verb == change.Insert", "if d.Counts && c.Verb == change.Insert"}},
 		unit:  []string{"-run=TestDiffersAt", "./internal/approved"},

@@ -100,6 +100,8 @@ type story struct {
 	numbers bool
 	// hers are the values that alice has last written.
 	hers map[string]any
+	// away is true while the policy by which alice may initiate is not in effect.
+	away bool
 	// told are the requests, for whoever has to explain one.
 	told []string
 }
@@ -221,9 +223,9 @@ func (s *story) effective(t *testing.T, rt *rapid.T, object *unstructured.Unstru
 func TestBothWebhooksAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newStory(t, rt)
-		requests := []string{"write", "write", "write", "number", "scale", "report"}
+		requests := []string{"write", "write", "write", "number", "scale", "report", "policy"}
 		if s.numbers {
-			requests = []string{"number", "scale"}
+			requests = []string{"number", "number", "scale", "policy"}
 		}
 		for range rapid.IntRange(1, 8).Draw(rt, "requests") {
 			switch rapid.SampledFrom(requests).Draw(rt, "request") {
@@ -231,6 +233,8 @@ func TestBothWebhooksAgree(t *testing.T) {
 				s.scale(t, rt)
 			case "report":
 				s.report(t, rt)
+			case "policy":
+				s.policy(t, rt)
 			case "number":
 				s.write(t, rt, "spec.replicas")
 			default:
@@ -367,6 +371,23 @@ func (s *story) report(t *testing.T, rt *rapid.T) {
 	s.fold()
 }
 
+// policy has the policy by which alice may initiate go, warn only, or come back.
+func (s *story) policy(t *testing.T, rt *rapid.T) {
+	t.Helper()
+	texts := slices.Clone(storyPolicies)
+	s.away = true
+	switch what := rapid.SampledFrom([]string{"goes", "warns", "is back", "is back"}).Draw(rt, "policy"); what {
+	case "goes":
+		texts = texts[1:]
+	case "warns":
+		texts[0] = strings.Replace(texts[0], "validationActions: [Deny]", "validationActions: [Warn]", 1)
+	default:
+		s.away = false
+	}
+	s.told = append(s.told, fmt.Sprintf("away = %t with %d policies", s.away, len(texts)))
+	s.mutator.Policies.Set(compiled(t, texts...))
+}
+
 // hersAlone are fields on which only alice may initiate, whatever else the object is like.
 var hersAlone = []string{"spec.replicas", "spec.template.image", "spec.template.env"}
 
@@ -379,6 +400,14 @@ func (s *story) judge(rt *rapid.T, user string, after *unstructured.Unstructured
 			s.hers[field] = is
 		}
 		hers, known := s.hers[field]
+		if s.away {
+			// Nobody is held back. What was approved before may become something else that is; what was not,
+			// only by who has a right to it.
+			if was != is && (hers == was || user == "alice" || user == "bea") {
+				delete(s.hers, field)
+			}
+			continue
+		}
 		if user == "alice" && known && hers != is && after.GetAnnotations()[v1alpha1.AnnotationApprove] != "" {
 			delete(s.hers, field) // It may be approved.
 			continue

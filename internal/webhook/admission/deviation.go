@@ -209,10 +209,10 @@ func (f *facts) takenUp(ctx context.Context, r *request, v decision.Verdict, has
 	}
 	before := r.unapproved(f)
 	was, after := compared(r.old, nil, f.stored, f.Child.Standing.Object), compared(r.new, nil, has, before.Object)
-	hasNew := slices.ContainsFunc(has, func(e ledger.Entry) bool { return !e.IsWithheld() && !hasID(f.stored, e) })
+	isNew := hasNew(has, f)
 	var out []change.Change
 	for _, d := range before.Withheld() {
-		if !after.Withholds(d.Path) && (hasNew || was.Withholds(d.Path)) {
+		if !after.Withholds(d.Path) && (isNew || was.Withholds(d.Path)) {
 			out = append(out, d.Change)
 		}
 	}
@@ -220,6 +220,11 @@ func (f *facts) takenUp(ctx context.Context, r *request, v decision.Verdict, has
 		return nil
 	}
 	return out
+}
+
+// hasNew reports whether a ledger has an allowance that the object had not.
+func hasNew(has ledger.Ledger, f *facts) bool {
+	return slices.ContainsFunc(has, func(e ledger.Entry) bool { return !e.IsWithheld() && !hasID(f.stored, e) })
 }
 
 // leaves reports whether a ledger has every entry that an approval of the fields by the requester

@@ -134,20 +134,38 @@ func (r *request) findApproval(ctx context.Context, o *outcome, found *round) {
 	}
 	has, _ := r.ledgerAsked() // What cannot be read tells of nothing.
 	var withheld *approved.Standing
-	if st := r.unapproved(o.facts); st != nil {
-		withheld = compared(r.new, nil, has, st.Object)
+	before := r.unapproved(o.facts)
+	if before != nil {
+		withheld = compared(r.new, nil, has, before.Object)
 	}
 	isWithheld := func(c change.Change) bool { return withheld != nil && withheld.Withholds(c.Path) }
 	var paths []string
 	for _, c := range o.inOrder(ctx, slices.DeleteFunc(o.approvedIn(ctx, r, o.verdict, has), isWithheld), has) {
 		paths = append(paths, c.Path.String())
 	}
+	paths = append(paths, r.takenUpWaiting(o.facts, before, withheld, hasNew(has, o.facts))...)
 	if now := gate.ReadState(r.new.GetAnnotations()); o.Gate != nil && now.Name != o.gate.state.Name && len(o.Renames) == 0 {
 		for _, field := range o.gate.Identity() {
 			paths = append(paths, field.String())
 		}
 	}
 	found.approve = strings.Join(paths, ",")
+}
+
+// takenUpWaiting returns what waited for a rule before the request, and does not in the object that is about to be
+// stored: it may be approved as well, and allows nothing by which that shows.
+func (r *request) takenUpWaiting(f *facts, before, after *approved.Standing, hasNew bool) []string {
+	if before == nil {
+		return nil
+	}
+	var out []string
+	was := compared(r.old, nil, f.stored, before.Object)
+	for _, d := range before.Differences {
+		if !d.Counts && (hasNew || was.Differs(d.Path)) && !after.Differs(d.Path) {
+			out = append(out, d.Path.String())
+		}
+	}
+	return out
 }
 
 // isOfAnswer reports whether what the object has is of an answer to the very request: an approval or

@@ -33,6 +33,11 @@ func TestAnsweredElsewhere(t *testing.T) {
 	waiting := func() *unstructured.Unstructured { return unsettled(deployment(5, held("spec.replicas", "3"))) }
 	approving := annotate(waiting(), v1alpha1.AnnotationApprove, "spec.replicas")
 	breaking := annotate(deployment(5), glassKey, reason)
+	both := func() *unstructured.Unstructured {
+		obj := unsettled(deployment(5, held("spec.paused", "false"), held("spec.replicas", "3")))
+		obj.Object["spec"] = map[string]any{"replicas": int64(5), "paused": true}
+		return obj
+	}
 	template := func(obj *unstructured.Unstructured) {
 		obj.Object["spec"] = map[string]any{"replicas": int64(5), "template": map[string]any{"image": "2"}}
 	}
@@ -41,6 +46,8 @@ func TestAnsweredElsewhere(t *testing.T) {
 		before, after *unstructured.Unstructured
 		user          string
 		groups        []string
+		// trial is true where the policy only warns.
+		trial bool
 		// other is who asks another replica, with what the first has written for the user; nobody else if empty.
 		other string
 		// writes are annotations that the request itself writes, and edit is what else is otherwise.
@@ -57,6 +64,9 @@ func TestAnsweredElsewhere(t *testing.T) {
 		"an approval, and another webhook changes more": {
 			before: waiting(), after: approving, user: "alice", groups: platformTeam, edit: template, more: true,
 		},
+		"an approval of two things, one of which earns nothing of its own, while the policy only warns": {
+			before: both(), after: annotate(both(), v1alpha1.AnnotationApprove, "spec"), user: "alice", groups: platformTeam, trial: true,
+		},
 		"broken glass":                         {before: deployment(3), after: breaking, user: "bob", groups: glassBreakers, warns: "the glass is broken"},
 		"broken glass that somebody copies":    {before: deployment(3), after: breaking, user: "bob", groups: glassBreakers, other: "mallory", lost: true, warns: "has no effect"},
 		"broken glass by who may not any more": {before: deployment(3), after: breaking, user: "bob", groups: glassBreakers, other: "bob", lost: true, warns: "has no effect"},
@@ -68,7 +78,11 @@ func TestAnsweredElsewhere(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := &world{records: map[types.UID]*v1alpha1.AllowanceRecord{}}
-			mutator, _ := w.hooks(t, storyPolicies[0])
+			text := storyPolicies[0]
+			if tt.trial {
+				text = strings.Replace(text, "[Deny]", "[Warn]", 1)
+			}
+			mutator, _ := w.hooks(t, text)
 			req := asking(t, tt.user, tt.groups, tt.before, tt.after)
 			first := applied(t, req, mutator.Handle(t.Context(), req))
 			granted, err := ledger.Decode(first.GetAnnotations()[ledgerKey])

@@ -428,7 +428,19 @@ func (w *world) Hold(_ context.Context, _ *unstructured.Unstructured, annotation
 // hooks makes both webhooks, with the policies.
 func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) {
 	tb.Helper()
-	var compiled []*policy.Policy
+	active := &policy.Active{}
+	active.Set(compiled(tb, policies...))
+	g := &Gatherer{
+		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{w.losing, w.storing}, Access: w, Gates: cloudGates{}, Holds: w,
+		OperatorUser: operatorUser, Platform: decision.DefaultPlatform,
+	}
+	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}
+}
+
+// compiled returns policies as they are written.
+func compiled(tb testing.TB, policies ...string) *policy.Index {
+	tb.Helper()
+	var out []*policy.Policy
 	for _, text := range policies {
 		p := &v1alpha1.AllowancePolicy{}
 		if err := yaml.UnmarshalStrict([]byte(text), p); err != nil {
@@ -439,15 +451,9 @@ func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) 
 			tb.Fatal(errs.ToAggregate())
 		}
 		c.Categorize(served{}.Categories)
-		compiled = append(compiled, c)
+		out = append(out, c)
 	}
-	active := &policy.Active{}
-	active.Set(policy.NewIndex(compiled))
-	g := &Gatherer{
-		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{w.losing, w.storing}, Access: w, Gates: cloudGates{}, Holds: w,
-		OperatorUser: operatorUser, Platform: decision.DefaultPlatform,
-	}
-	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}
+	return policy.NewIndex(out)
 }
 
 // deployment returns Deployment web at generation 4, settled, with a ledger.
