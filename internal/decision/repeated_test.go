@@ -40,9 +40,13 @@ func TestRepeated(t *testing.T) {
 		parent map[string]any
 		// withheld was the value of spec.size of the parent. It is now is.
 		withheld, is any
+		// was is what it was before that, where it was taken out.
+		was any
 		// before and after are the child.
 		before, after map[string]any
-		want          bool
+		// counted is true of a ReplicaSet and its Deployment.
+		counted bool
+		want    bool
 	}{
 		"updated to it":                         {withheld: evil, is: "db.t3", before: spec("size", "db.t3"), after: spec("size", evil), want: true},
 		"updated to it under another name":      {withheld: evil, is: "db.t3", before: spec("class", "db.t3"), after: spec("class", evil), want: true},
@@ -53,10 +57,26 @@ func TestRepeated(t *testing.T) {
 		"updated to what there is":              {withheld: evil, is: "db.t3", before: spec("size", "db.t2"), after: spec("size", "db.t3")},
 		"updated to it while the parent has it": {withheld: evil, is: evil, before: spec("size", "db.t3"), after: spec("size", evil)},
 		"updated where it was":                  {withheld: evil, is: "db.t3", before: spec("size", evil), after: spec("class", evil)},
-		"of which it was a part":                {withheld: evil, is: "db.t3", before: spec("size", "db.t3"), after: spec("size", evil+"x")},
+		"updated to a text in which it is":      {withheld: evil, is: "db.t3", before: spec("size", "db.t3"), after: spec("name", "a-"+evil+"-x"), want: true},
+		"a short text in a longer one":          {withheld: short, is: "old", before: spec("name", "a"), after: spec("name", "newer")},
 		"a short text of the same name":         {withheld: short, is: "old", before: spec("size", "old"), after: spec("size", short), want: true},
-		"a short text of another name":          {withheld: short, is: "old", before: spec("mode", "old"), after: spec("mode", short)},
-		"a number":                              {withheld: int64(7), is: int64(3), before: spec("size", int64(3)), after: spec("size", int64(7))},
+		"a short text of another name":          {withheld: short, is: "old", before: spec("mode", "old"), after: spec("mode", short), want: true},
+		"a text of one letter":                  {withheld: "x", is: "m", before: spec("class", "m"), after: spec("class", "x"), want: true},
+		"a number":                              {withheld: int64(7), is: int64(3), before: spec("size", int64(3)), after: spec("size", int64(7)), want: true},
+		"a number of another name":              {withheld: int64(7), is: int64(3), before: spec("storage", int64(3)), after: spec("storage", int64(7)), want: true},
+		"a number as a text":                    {withheld: int64(7), is: int64(3), before: spec("storage", "3"), after: spec("storage", "7"), want: true},
+		"a number that the child has elsewhere": {withheld: int64(7), is: int64(3), before: map[string]any{"spec": map[string]any{"port": int64(7), "size": int64(3)}}, after: map[string]any{"spec": map[string]any{"port": int64(7), "size": int64(7)}}, want: true},
+		"a number that the parent has":          {parent: map[string]any{"more": int64(7)}, withheld: int64(7), is: int64(3), before: spec("storage", int64(3)), after: spec("storage", int64(7))},
+		"zero under its name":                   {withheld: int64(0), is: int64(3), before: spec("size", int64(3)), after: spec("size", int64(0)), want: true},
+		"zero":                                  {withheld: int64(0), is: int64(3), before: spec("zone", int64(3)), after: spec("zone", int64(0))},
+		"a truth value under its name":          {withheld: true, is: false, before: spec("size", false), after: spec("size", true), want: true},
+		"a truth value":                         {withheld: true, is: false, before: spec("public", false), after: spec("public", true)},
+		"what was taken out, and is back":       {withheld: nil, was: evil, is: evil, before: spec("class", evil), after: map[string]any{"spec": map[string]any{}}, want: true},
+		"what was taken out, and is another":    {withheld: nil, was: evil, is: "db.t3", before: spec("class", evil), after: map[string]any{"spec": map[string]any{}}},
+		"something else goes":                   {withheld: nil, was: evil, is: evil, before: spec("class", "other"), after: map[string]any{"spec": map[string]any{}}},
+		"a number of what is counted":           {counted: true, withheld: int64(7), is: int64(9), before: spec("size", int64(3)), after: spec("size", int64(7))},
+		"a short text of what is counted":       {counted: true, withheld: short, is: "old", before: spec("mode", "old"), after: spec("mode", short)},
+		"a text of what is counted":             {counted: true, withheld: evil, is: "old", before: spec("mode", "old"), after: spec("mode", evil), want: true},
 		"what a label of the parent has":        {parent: labeled, withheld: evil, is: "db.t3", before: spec("class", "db.t3"), after: spec("class", evil)},
 		"deleted":                               {operation: Delete, withheld: evil, is: "db.t3", before: spec("size", evil)},
 	} {
@@ -69,11 +89,14 @@ func TestRepeated(t *testing.T) {
 			if in.Operation == Update {
 				in.Changes = change.Find(tc.before, tc.after, change.Options{})
 			}
+			if tc.counted {
+				in.Parent.GVK, in.Child.GVK = deploymentGVK, replicaSetGVK
+			}
 			in.Parent.Fields = spec("size", tc.is)
 			maps.Copy(in.Parent.Fields, tc.parent)
 			in.Parent.TakenBack = []*approved.Standing{{
 				Object:      approved.Object{Generation: 1, Fields: spec("size", tc.withheld)},
-				Differences: []approved.Difference{{Change: change.Change{Path: at, Verb: change.Mutate, New: tc.withheld}, Counts: true}},
+				Differences: []approved.Difference{{Change: change.Change{Path: at, Verb: change.Mutate, Old: tc.was, New: tc.withheld}, Counts: true}},
 			}}
 			var want []change.Path
 			if tc.want {

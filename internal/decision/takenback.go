@@ -36,7 +36,7 @@ func (in *Input) takenBack() []change.Path {
 	case in.Operation == Delete:
 		return nil
 	case in.Operation == Update || m.Template == nil:
-		return in.repeated()
+		return in.repeated(m.Template != nil)
 	case in.isOfOlderRevision(m):
 		return nil
 	}

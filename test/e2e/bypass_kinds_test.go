@@ -149,10 +149,19 @@ func unknownKinds() []bypass {
 
 			s.rogue.setThing(ctx, a.thing, `{"config":"theirs-alone"}`)
 			s.rogue.setThing(ctx, a.thing, `{"config":"a"}`)
-			written := func(value string) error {
-				return a.controller.Patch(ctx, a.config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"`+value+`"}}`)))
+			writtenTo := func(key, value string) error {
+				return a.controller.Patch(ctx, a.config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"`+key+`":"`+value+`"}}`)))
 			}
-			Expect(written("theirs-alone")).To(MatchError(And(ContainSubstring("spec.config"), ContainSubstring("once it has heard of that"))))
+			written := func(value string) error { return writtenTo("config", value) }
+			retries := MatchError(And(ContainSubstring("spec.config"), ContainSubstring("once it has heard of that")))
+			Expect(written("theirs-alone")).To(retries)
+			Expect(writtenTo("name", "of-theirs-alone-2")).To(retries)
+
+			By("a short text, in a field of another name, being overwritten by who may")
+			s.rogue.setThing(ctx, a.thing, `{"config":"xl"}`)
+			a.owner.setThing(ctx, a.thing, `{"config":"m"}`)
+			Expect(writtenTo("class", "xl")).To(retries)
+			Expect(writtenTo("class", "m")).To(Succeed())
 
 			By("the controller going on, and who may asking for the same")
 			Expect(written("something else")).To(Succeed())

@@ -1702,8 +1702,19 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what was taken back tells nothing of kinds that nobody knows",
-		edits: []edit{{"internal/decision/takenback.go", "return in.repeated()", "return nil"}},
+		edits: []edit{{"internal/decision/takenback.go", "return in.repeated(m.Template != nil)", "return nil"}},
 		ways:  []string{"taking back what is withheld before a controller has heard of that"},
+	},
+	{
+		name:  "short texts that were taken back tell nothing",
+		edits: []edit{{"internal/decision/takenback.go", "return in.repeated(m.Template != nil)", "return in.repeated(true)"}},
+		unit:  []string{"-run=TestRepeated", "./internal/decision"},
+		ways:  []string{"taking back what is withheld before a controller has heard of that"},
+	},
+	{
+		name:  "numbers come up on the way of what is counted, and are refused",
+		edits: []edit{{"internal/decision/takenback.go", "return in.repeated(m.Template != nil)", "return in.repeated(false)"}},
+		unit:  []string{"-run=TestRepeated", "./internal/decision"},
 	},
 	{
 		name:  "what another replica has answered is not known",
