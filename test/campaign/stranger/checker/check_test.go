@@ -305,6 +305,9 @@ func (s *story) write(user, verb, resource, name string, with map[string]any) {
 		obj = map[string]any{"kind": kinds[resource], "metadata": map[string]any{
 			"namespace": "ns", "name": name, "uid": "uid-" + name, "generation": 1,
 		}}
+		if resource == namespaces {
+			delete(audit.AsMap(obj["metadata"]), "namespace")
+		}
 	} else {
 		meta := audit.AsMap(obj["metadata"])
 		if with["spec"] != nil {

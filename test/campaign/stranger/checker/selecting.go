@@ -42,9 +42,10 @@ func (c *checker) rulesIn(namespace string) policylog.Log {
 	return all.Of(c.labelsOfNamespace(namespace), nil)
 }
 
+// labelsOfNamespace returns the labels that a namespace had, which is in none itself.
 func (c *checker) labelsOfNamespace(name string) []policylog.Labels {
 	var out []policylog.Labels
-	for _, l := range c.byName[kinds[namespaces]+"/"+name+"/"+name] {
+	for _, l := range c.byName[kinds[namespaces]+"//"+name] {
 		out = append(out, policylog.LabelsOf(l)...)
 	}
 	return out
