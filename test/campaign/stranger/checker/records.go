@@ -41,6 +41,7 @@ const (
 	denials   = "Denied"
 	deletions = "Deleted"
 	exercised = "Exercised"
+	grants    = "Granted"
 )
 
 // near is how far the time of an entry, which is in seconds, may be from that of its request.
@@ -108,13 +109,23 @@ func (c *checker) checkInitiator(l *audit.Life, v *audit.Version, d *deed) {
 	scales := slices.Equal(fieldPath(d.Trace[0].Field), numbers) && slices.ContainsFunc(c.byUser[d.Initiator], func(w *audit.Write) bool {
 		return w.Subresource == audit.SubScale && w.Name == d.Trace[0].Name
 	})
-	if !scales && !slices.ContainsFunc([]int64{0, 1, -1}, func(off int64) bool {
+	if !scales && !c.inVain(v, d) && !slices.ContainsFunc([]int64{0, 1, -1}, func(off int64) bool {
 		e := &entry{Initiator: d.Initiator, Trace: slices.Clone(d.Trace)}
 		e.Trace[0].Generation += off
 		return c.began(v, e)
 	}) {
 		c.findf(Forged, v.By.Received, l, nil, "its record says %s of what %s began by %s, which the log does not have", d.Event, d.Initiator, way(d.Trace))
 	}
+}
+
+// inVain reports whether an entry may tell of what an initiator was granted, and what came to nothing: the object had gone
+// meanwhile, or was another one.
+func (c *checker) inVain(v *audit.Version, d *deed) bool {
+	first := deed{Kind: d.Trace[0].Kind, Names: []string{d.Trace[0].Name}}
+	return d.Event == grants && slices.ContainsFunc(c.byUser[d.Initiator], func(w *audit.Write) bool {
+		return !w.Succeeded() && !refusal.MatchString(w.Message) && w.Namespace == v.Namespace && first.isAbout(w) &&
+			!w.Received.After(d.Time.Add(near)) && !w.Answered.Before(d.Time.Add(-near))
+	})
 }
 
 // ungoverned reports whether no policy was in effect for certain for a generation of an object, or one came or went: nobody knows

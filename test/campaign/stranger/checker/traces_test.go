@@ -219,6 +219,10 @@ func TestStories(t *testing.T) {
 	}
 	// Mallory asks for it five seconds before the record is written.
 	const at, then = "2026-01-01T00:04:40Z", "2026-01-01T00:02:40Z"
+	granted := fields{
+		"event": "Granted", "user": "alice", "operation": "Update", "time": at, "initiator": "alice",
+		"trace": []any{fields{"kind": "Deployment", "name": "web", "generation": 2, "field": "spec.replicas"}},
+	}
 	deletes := func(s *story) {
 		s.event("mallory", audit.VerbDelete, replicaSets, "", "web-1", 403, nil, fields{"kind": "Status"})
 	}
@@ -241,6 +245,16 @@ func TestStories(t *testing.T) {
 				"spec": fields{"targetRef": fields{"kind": "Deployment", "name": "web"}}, "status": history(denied("mallory", "Delete", "ReplicaSet", "web-1", then)),
 			})
 		}, status: history(), want: []Promise{Forged}},
+		"a grant": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(fields{"replicas": 3}))
+		}, status: history(granted)},
+		"a grant of what had gone by then": {tell: func(s *story) {
+			s.event("alice", audit.VerbPatch, deployments, "", "web", http.StatusNotFound, spec(fields{"replicas": 3}), nil)
+		}, status: history(granted)},
+		"a grant of what was refused": {tell: func(s *story) {
+			s.refuse("alice", audit.VerbPatch, deployments, "web", spec(fields{"replicas": 3}))
+		}, status: history(granted), want: []Promise{Barred, Forged}},
+		"a grant of nothing": {tell: deletes, status: history(granted), want: []Promise{Forged, Forged}},
 		"a change": {tell: func(s *story) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(fields{"minReadySeconds": 3}))
 		}, status: history(fields{"event": "Withheld", "user": "mallory", "operation": "Update", "time": at})},
