@@ -42,6 +42,8 @@ const (
 	deletions = "Deleted"
 	exercised = "Exercised"
 	grants    = "Granted"
+
+	withholdings = "Withheld"
 )
 
 // near is how far the time of an entry, which is in seconds, may be from that of its request.
@@ -159,7 +161,9 @@ func (d *deed) isOf(w *audit.Write, v *audit.Version) bool {
 	if d.Event == exercised && refusal.MatchString(w.Message) {
 		return false
 	}
-	if w.Received.After(d.Time.Add(near)) || w.Answered.Before(d.Time.Add(-near)) || d.Event == denials && w.Succeeded() && !again {
+	// Of what is withheld it is told anew, in the name of who changed it, when somebody else changes what is beside it.
+	early := d.Event != withholdings && w.Answered.Before(d.Time.Add(-near))
+	if w.Received.After(d.Time.Add(near)) || early || d.Event == denials && w.Succeeded() && !again {
 		return false
 	}
 	switch d.Operation {

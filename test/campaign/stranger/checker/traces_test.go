@@ -258,6 +258,15 @@ func TestStories(t *testing.T) {
 		"a change": {tell: func(s *story) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(fields{"minReadySeconds": 3}))
 		}, status: history(fields{"event": "Withheld", "user": "mallory", "operation": "Update", "time": at})},
+		"a change of which it is told anew, as bob changes what is beside it": {tell: func(s *story) {
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(fields{"minReadySeconds": 3}))
+			s.later(time.Minute)
+			s.write("bob", audit.VerbPatch, deployments, "web", spec(fields{"paused": true}))
+		}, status: history(fields{"event": "Withheld", "user": "mallory", "operation": "Update", "time": "2026-01-01T00:05:50Z"})},
+		"a change that comes later": {tell: func(s *story) {
+			s.later(time.Minute)
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(fields{"minReadySeconds": 3}))
+		}, status: history(fields{"event": "Withheld", "user": "mallory", "operation": "Update", "time": at}), want: []Promise{Forged}},
 		"a change of somebody else": {tell: func(s *story) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(fields{"minReadySeconds": 3}))
 		}, status: history(fields{"event": "Withheld", "user": "bob", "operation": "Update", "time": at}), want: []Promise{Forged}},
