@@ -74,7 +74,10 @@ func (s *stage) play(ctx context.Context, acts []plan.Act) error {
 				p.stage = s.elsewhere
 			}
 			p.who = p.people[act.Who]
-			if act.Who == plan.Gone {
+			switch {
+			case act.Impostor:
+				p.who = p.impostors[act.Resource]
+			case act.Who == plan.Gone:
 				p.who = p.servants[act.Resource]
 			}
 			if act.Dry {
@@ -99,12 +102,16 @@ func tells(act plan.Act) string {
 	return string(act.What)
 }
 
-// where says where an act is done that is not done in the first namespace.
+// where says where an act is done that is not done in the first namespace, and whether an impostor does it.
 func where(act plan.Act) string {
+	out := ""
 	if act.Elsewhere {
-		return " elsewhere"
+		out = " elsewhere"
 	}
-	return ""
+	if act.Impostor {
+		out += " by an impostor"
+	}
+	return out
 }
 
 // errNothing is that there is nothing to do it to.

@@ -117,7 +117,7 @@ func (s *stage) again(ctx context.Context, try int, family string, acts []plan.A
 	defer cancel()
 	fresh := &stage{
 		cp: s.cp, operator: s.operator, admin: s.admin, schemas: s.schemas, policies: s.policies,
-		people: map[plan.Who]client.Client{}, servants: map[string]client.Client{}, namespace: fmt.Sprintf("again-%d", try), family: family,
+		people: map[plan.Who]client.Client{}, namespace: fmt.Sprintf("again-%d", try), family: family,
 	}
 	if err := fresh.invite(ctx); err != nil {
 		return false, err

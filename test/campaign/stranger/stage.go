@@ -102,8 +102,8 @@ type stage struct {
 	operator *controlplane.Operator
 	admin    client.Client
 	people   map[plan.Who]client.Client
-	// servants are the controllers that go wrong, by what they write.
-	servants map[string]client.Client
+	// servants are the controllers that go wrong, by what they write, and impostors are accounts of their names in the namespace.
+	servants, impostors map[string]client.Client
 	// thingController and otherController are those of Things and of the others of that name, by their own identities, and node the one on which Pods run.
 	thingController, otherController, node client.Client
 	schemas                                draw.Schemas
@@ -134,7 +134,7 @@ var scheme = controlplane.NewScheme()
 
 // set starts a control plane and the operator.
 func set(ctx context.Context) (_ *stage, err error) {
-	s := &stage{namespace: "stranger", people: map[plan.Who]client.Client{}, servants: map[string]client.Client{}, schemas: draw.Schemas{}}
+	s := &stage{namespace: "stranger", people: map[plan.Who]client.Client{}, schemas: draw.Schemas{}}
 	opts := controlplane.Options{Dir: *keep, APIServers: *servers, Progress: func(line string) { sayf("%s", line) }}
 	if *keep != "" {
 		if err := os.MkdirAll(*keep, 0o700); err != nil {
@@ -169,7 +169,7 @@ func set(ctx context.Context) (_ *stage, err error) {
 	}
 	s.elsewhere = &stage{
 		cp: s.cp, operator: s.operator, admin: s.admin, schemas: s.schemas, namespace: "elsewhere", few: true,
-		people: map[plan.Who]client.Client{}, servants: map[string]client.Client{},
+		people: map[plan.Who]client.Client{},
 	}
 	for _, one := range []*stage{s, s.elsewhere} {
 		if err := one.invite(ctx); err != nil {
@@ -253,8 +253,12 @@ func (s *stage) invite(ctx context.Context) error {
 	if _, err = add("system:serviceaccount:kube-system:other-thing-controller"); err != nil {
 		return err
 	}
+	s.servants, s.impostors = map[string]client.Client{}, map[string]client.Client{}
 	for resource, name := range controllerOf {
 		if s.servants[resource], err = add("system:serviceaccount:kube-system:" + name); err != nil {
+			return err
+		}
+		if s.impostors[resource], err = add("system:serviceaccount:" + s.namespace + ":" + name); err != nil {
 			return err
 		}
 	}
@@ -449,7 +453,7 @@ func evidenceIn(dir string, kept *remembered) (checker.Evidence, error) {
 	}
 	played := map[int]bool{}
 	for _, a := range plan.Make(kept.Seed, kept.Acts) {
-		if a.Who == plan.Gone {
+		if a.Who == plan.Gone && !a.Impostor {
 			played[a.N] = true
 		}
 	}

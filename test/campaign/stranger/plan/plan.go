@@ -117,6 +117,8 @@ type Act struct {
 	Dry bool
 	// Elsewhere is true where it is done in the second namespace.
 	Elsewhere bool
+	// Impostor is true where another account does it that is called as a controller, in the namespace of what it is done to.
+	Impostor bool
 	// Seed is of what follows.
 	Seed uint64
 }
@@ -136,6 +138,9 @@ var (
 	// Elsewhere lists what is in the second namespace, too.
 	Elsewhere = []string{"deployments", "daemonsets", "things", "replicasets", "pods", "controllerrevisions", "configmaps"}
 )
+
+// posed is how many acts of controllers gone wrong there are to one of an account that is only called like one.
+const posed = 4
 
 // often is how many acts upon what is in both namespaces there are to one in the second.
 const often = 6
@@ -229,6 +234,7 @@ func Make(seed uint64, acts int) []Act {
 		default:
 		}
 		a.Elsewhere = a.Seed%often == 0 && slices.Contains(Elsewhere, a.Resource)
+		a.Impostor = a.Who == Gone && a.Seed%posed == 1
 		out = append(out, a)
 	}
 	return out

@@ -89,15 +89,24 @@ func TestMakeTriesAndApprovesBelow(t *testing.T) {
 	}
 }
 
-// A controller gone wrong acts on what it writes.
+// A controller gone wrong acts on what it writes, and so does who is called like one.
 func TestControllersActOnChildren(t *testing.T) {
-	children := map[string]bool{}
+	children, posed := map[string]bool{}, map[string]bool{}
 	for _, resource := range Children {
 		children[resource] = true
 	}
 	for _, a := range Make(3, 5000) {
 		if a.Who == Gone && !children[a.Resource] {
 			t.Errorf("act %d of a controller is on %s", a.N, a.Resource)
+		}
+		if a.Impostor && a.Who != Gone {
+			t.Errorf("act %d of %s is an impostor's", a.N, a.Who)
+		}
+		posed[a.Resource] = posed[a.Resource] || a.Impostor
+	}
+	for resource := range children {
+		if !posed[resource] {
+			t.Errorf("no impostor touches %s", resource)
 		}
 	}
 }
