@@ -42,6 +42,7 @@ const (
 	deletions = "Deleted"
 	exercised = "Exercised"
 	grants    = "Granted"
+	ends      = "Consumed"
 
 	withholdings = "Withheld"
 )
@@ -124,9 +125,13 @@ func (c *checker) checkInitiator(l *audit.Life, v *audit.Version, d *deed) {
 // meanwhile, or was another one.
 func (c *checker) inVain(v *audit.Version, d *deed) bool {
 	first := deed{Kind: d.Trace[0].Kind, Names: []string{d.Trace[0].Name}}
-	return d.Event == grants && slices.ContainsFunc(c.byUser[d.Initiator], func(w *audit.Write) bool {
+	since := d.Time.Add(-near)
+	if d.Event == ends {
+		since = d.Time.Add(-time.Minute)
+	}
+	return (d.Event == grants || d.Event == ends) && slices.ContainsFunc(c.byUser[d.Initiator], func(w *audit.Write) bool {
 		return !w.Succeeded() && !refusal.MatchString(w.Message) && w.Namespace == v.Namespace && first.isAbout(w) &&
-			!w.Received.After(d.Time.Add(near)) && !w.Answered.Before(d.Time.Add(-near))
+			!w.Received.After(d.Time.Add(near)) && !w.Answered.Before(since)
 	})
 }
 

@@ -223,6 +223,7 @@ func TestStories(t *testing.T) {
 		"event": "Granted", "user": "alice", "operation": "Update", "time": at, "initiator": "alice",
 		"trace": []any{fields{"kind": "Deployment", "name": "web", "generation": 2, "field": "spec.replicas"}},
 	}
+	ended := fields{"event": "Consumed", "time": "2026-01-01T00:04:50Z", "initiator": "alice", "trace": granted["trace"]}
 	deletes := func(s *story) {
 		s.event("mallory", audit.VerbDelete, replicaSets, "", "web-1", 403, nil, fields{"kind": "Status"})
 	}
@@ -251,6 +252,10 @@ func TestStories(t *testing.T) {
 		"a grant of what had gone by then": {tell: func(s *story) {
 			s.event("alice", audit.VerbPatch, deployments, "", "web", http.StatusNotFound, spec(fields{"replicas": 3}), nil)
 		}, status: history(granted)},
+		"the end of a grant of what had gone by then": {tell: func(s *story) {
+			s.event("alice", audit.VerbPatch, deployments, "", "web", http.StatusNotFound, spec(fields{"replicas": 3}), nil)
+		}, status: history(ended)},
+		"the end of a grant of nothing": {tell: deletes, status: history(ended), want: []Promise{Forged}},
 		"a grant of what was refused": {tell: func(s *story) {
 			s.refuse("alice", audit.VerbPatch, deployments, "web", spec(fields{"replicas": 3}))
 		}, status: history(granted), want: []Promise{Barred, Forged}},
