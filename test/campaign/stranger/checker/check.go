@@ -166,6 +166,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkMessages()
 	c.checkRefusals()
 	c.checkPeople()
+	c.checkUngoverned()
 	c.checkLoops()
 	c.checkInvalid()
 	c.checkAdoptions()

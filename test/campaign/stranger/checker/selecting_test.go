@@ -80,6 +80,21 @@ func TestSelecting(t *testing.T) {
 			s.later(time.Minute)
 			makes(s)
 		}, want: []Promise{Uncovered}},
+		"what is refused in one that has left": {tell: func(s *story) {
+			queue(s, "yes", nil)
+			s.write("admin", audit.VerbPatch, namespaces, "ns", labeled(map[string]any{"governed": "no"}))
+			s.later(time.Minute)
+			s.refuse("mallory", audit.VerbDelete, jobs, "batch", nil)
+		}, want: []Promise{Barred}},
+		"what is refused just as it leaves": {tell: func(s *story) {
+			queue(s, "yes", nil)
+			s.write("admin", audit.VerbPatch, namespaces, "ns", labeled(map[string]any{"governed": "no"}))
+			s.refuse("mallory", audit.VerbDelete, jobs, "batch", nil)
+		}},
+		"what is refused of what is not selected by its labels": {tell: func(s *story) {
+			queue(s, "yes", map[string]any{"free": "yes"})
+			s.refuse("mallory", audit.VerbDelete, jobs, "batch", nil)
+		}},
 		"what is not selected": {tell: func(s *story) { queue(s, "yes", map[string]any{"free": "yes"}); makes(s) }},
 		"what alice has leave": {tell: func(s *story) {
 			queue(s, "yes", nil)
