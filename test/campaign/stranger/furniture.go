@@ -101,11 +101,13 @@ func (s *stage) pristine(resource, name string, n int) (*unstructured.Unstructur
 		return nil, err
 	}
 	out := &unstructured.Unstructured{Object: fields}
-	// Only what has requests can be resized.
 	for _, template := range []string{"spec.template", "spec.jobTemplate.spec.template"} {
-		path := draw.Path(template + ".spec.containers.0.resources")
-		if _, ok, _ := unstructured.NestedMap(fields, path[:len(path)-3]...); ok {
-			draw.Set(fields, path, map[string]any{"requests": map[string]any{"cpu": "10m"}})
+		path := draw.Path(template + ".spec")
+		if _, ok, _ := unstructured.NestedMap(fields, path...); ok {
+			container := template + ".spec.containers.0."
+			// Only what has requests can be resized, and only of several arguments there is another order.
+			draw.Set(fields, draw.Path(container+"resources"), map[string]any{"requests": map[string]any{"cpu": "10m"}})
+			draw.Set(fields, draw.Path(container+"args"), []any{"remove", "keep"})
 		}
 	}
 	out.SetGroupVersionKind(kinds[resource])

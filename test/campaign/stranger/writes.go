@@ -372,6 +372,11 @@ func (p *performance) steer() bool {
 	}
 	if p.Who != plan.Alice {
 		template["spec.template.spec.containers.0.image"] = text + ":1"
+		// The same in another order.
+		args, _ := audit.ValueAt(p.obj.Object, "spec", "template", "spec", "containers", "0", "args").([]any)
+		args = slices.Clone(args)
+		slices.Reverse(args)
+		template["spec.template.spec.containers.0.args"] = args
 	}
 	choices := map[string]map[string]any{
 		"deployments": {"spec.replicas": int64(p.r.IntN(5)), "spec.paused": p.r.IntN(2) == 0, "spec.minReadySeconds": int64(p.r.IntN(2)), "spec.strategy": map[string]any{"type": "Recreate"}},
