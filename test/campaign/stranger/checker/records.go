@@ -108,11 +108,12 @@ func (c *checker) checkInitiator(l *audit.Life, v *audit.Version, d *deed) {
 		return
 	}
 	c.report.Entries++
-	// The request that was asked about may have found another generation in the end, or a scale that nothing was left to do.
+	// The request that was asked about may have found another generation in the end, as others may have been stored since it
+	// was asked about first, or a scale that nothing was left to do.
 	scales := slices.Equal(fieldPath(d.Trace[0].Field), numbers) && slices.ContainsFunc(c.byUser[d.Initiator], func(w *audit.Write) bool {
 		return w.Subresource == audit.SubScale && w.Name == d.Trace[0].Name
 	})
-	if !scales && !c.inVain(v, d) && !slices.ContainsFunc([]int64{0, 1, -1}, func(off int64) bool {
+	if !scales && !c.inVain(v, d) && !slices.ContainsFunc([]int64{0, 1, -1, 2, 3}, func(off int64) bool {
 		e := &entry{Initiator: d.Initiator, Trace: slices.Clone(d.Trace)}
 		e.Trace[0].Generation += off
 		return c.began(v, e)

@@ -249,6 +249,12 @@ func TestStories(t *testing.T) {
 		"a grant": {tell: func(s *story) {
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(fields{"replicas": 3}))
 		}, status: history(granted)},
+		"a grant that was overtaken twice": {tell: func(s *story) {
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(fields{"minReadySeconds": 3}))
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(fields{"minReadySeconds": 4}))
+			s.at = time.Date(2026, 1, 1, 0, 4, 40, 0, time.UTC)
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(fields{"replicas": 3}))
+		}, status: history(granted)},
 		"a grant of what had gone by then": {tell: func(s *story) {
 			s.event("alice", audit.VerbPatch, deployments, "", "web", http.StatusNotFound, spec(fields{"replicas": 3}), nil)
 		}, status: history(granted)},
