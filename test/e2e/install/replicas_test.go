@@ -153,8 +153,10 @@ var _ = Describe("Two replicas", Label("ha"), Ordered, func() {
 		Expect(w.List(ctx, policies)).To(Succeed())
 		for i := range policies.Items {
 			p := &policies.Items[i]
+			// The operator counts in the status meanwhile.
+			before := p.DeepCopy()
 			p.Spec.FailurePolicy = v1alpha1.FailurePolicyFail
-			Expect(w.Update(ctx, p)).To(Succeed())
+			Expect(w.Patch(ctx, p, client.MergeFrom(before))).To(Succeed())
 			w.Enforced(ctx, p, settled)
 		}
 		l := w.underLoad(ctx, web)
