@@ -44,9 +44,9 @@ func TestRepeated(t *testing.T) {
 		was any
 		// before and after are the child.
 		before, after map[string]any
-		// counted is true of a ReplicaSet and its Deployment.
-		counted bool
-		want    bool
+		// counted is true of a ReplicaSet and its Deployment, beside of what else that might make.
+		counted, beside bool
+		want            bool
 	}{
 		"updated to it":                         {withheld: evil, is: "db.t3", before: spec("size", "db.t3"), after: spec("size", evil), want: true},
 		"updated to it under another name":      {withheld: evil, is: "db.t3", before: spec("class", "db.t3"), after: spec("class", evil), want: true},
@@ -75,6 +75,7 @@ func TestRepeated(t *testing.T) {
 		"what was taken out, and is another":    {withheld: nil, was: evil, is: "db.t3", before: spec("class", evil), after: map[string]any{"spec": map[string]any{}}},
 		"something else goes":                   {withheld: nil, was: evil, is: evil, before: spec("class", "other"), after: map[string]any{"spec": map[string]any{}}},
 		"a number of what is counted":           {counted: true, withheld: int64(7), is: int64(9), before: spec("size", int64(3)), after: spec("size", int64(7))},
+		"a number of what is made beside":       {counted: true, beside: true, operation: Create, withheld: int64(7), is: int64(9), after: spec("revision", int64(7))},
 		"a short text of what is counted":       {counted: true, withheld: short, is: "old", before: spec("mode", "old"), after: spec("mode", short)},
 		"a text of what is counted":             {counted: true, withheld: evil, is: "old", before: spec("mode", "old"), after: spec("mode", evil), want: true},
 		"what a label of the parent has":        {parent: labeled, withheld: evil, is: "db.t3", before: spec("class", "db.t3"), after: spec("class", evil)},
@@ -91,6 +92,9 @@ func TestRepeated(t *testing.T) {
 			}
 			if tc.counted {
 				in.Parent.GVK, in.Child.GVK = deploymentGVK, replicaSetGVK
+			}
+			if tc.beside {
+				in.Child.GVK.Kind = "ControllerRevision"
 			}
 			in.Parent.Fields = spec("size", tc.is)
 			maps.Copy(in.Parent.Fields, tc.parent)

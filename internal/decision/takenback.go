@@ -31,12 +31,14 @@ func (in *Input) takenBack() []change.Path {
 	if in.ParentState != ParentFound || len(in.Parent.TakenBack) == 0 {
 		return nil
 	}
-	m, _ := in.Parent.Known().Child(in.Child.GVK.GroupKind())
+	known := in.Parent.Known()
+	m, _ := known.Child(in.Child.GVK.GroupKind())
 	switch {
 	case in.Operation == Delete:
 		return nil
 	case in.Operation == Update || m.Template == nil:
-		return in.repeated(m.Template != nil)
+		// What such a controller makes beside, as its revisions, has numbers of its own.
+		return in.repeated(slices.ContainsFunc(known.Children, func(c knowledge.Child) bool { return c.Template != nil }))
 	case in.isOfOlderRevision(m):
 		return nil
 	}

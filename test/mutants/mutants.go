@@ -1702,18 +1702,18 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what was taken back tells nothing of kinds that nobody knows",
-		edits: []edit{{"internal/decision/takenback.go", "return in.repeated(m.Template != nil)", "return nil"}},
+		edits: []edit{{"internal/decision/takenback.go", "case in.Operation == Update || m.Template == nil:", "case in.Operation == Update || m.Template == nil:\n\t\treturn nil"}},
 		ways:  []string{"taking back what is withheld before a controller has heard of that"},
 	},
 	{
 		name:  "short texts that were taken back tell nothing",
-		edits: []edit{{"internal/decision/takenback.go", "return in.repeated(m.Template != nil)", "return in.repeated(true)"}},
+		edits: []edit{{"internal/decision/takenback.go", "in.repeated(slices.", "in.repeated(len(in.Parent.TakenBack) > 0 || slices."}},
 		unit:  []string{"-run=TestRepeated", "./internal/decision"},
 		ways:  []string{"taking back what is withheld before a controller has heard of that"},
 	},
 	{
 		name:  "numbers come up on the way of what is counted, and are refused",
-		edits: []edit{{"internal/decision/takenback.go", "return in.repeated(m.Template != nil)", "return in.repeated(false)"}},
+		edits: []edit{{"internal/decision/takenback.go", "func(c knowledge.Child) bool { return c.Template != nil }", "func(c knowledge.Child) bool { return false }"}},
 		unit:  []string{"-run=TestRepeated", "./internal/decision"},
 	},
 	{
