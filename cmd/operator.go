@@ -124,6 +124,8 @@ type operator struct {
 	ignoring func() bool
 	// baseline remembers what objects without a record are like.
 	baseline *baseline.Memory
+	// asking knows whether the API server asks.
+	asking *interceptioncontroller.Asking
 	// upgrades are the UpgradeAllowances that let something through.
 	upgrades *upgrade.Active
 	// pods knows which version of a controller makes a request, and revisions what Crossplane
@@ -269,6 +271,10 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if err := o.setupPathKeys(ctx); err != nil {
 		return err
 	}
+	o.asking = interceptioncontroller.NewAsking(interception.DefaultName, o.digestKey)
+	if err := errors.Join(o.asking.Follow(ctx, o.GetCache()), o.Add(o.asking)); err != nil {
+		return err
+	}
 	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -338,6 +344,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		PathKeys:     o.pathKeys,
 		Changes:      []<-chan event.GenericEvent{o.certs.Changed(), o.catalog.Changes(), o.pathKeys.Changed()},
 		OnRendered:   o.catalog.NotifyAll,
+		Asking:       o.asking,
 		Gates:        o.gates,
 		Clock:        o.clock,
 		Config: interception.Input{
@@ -357,9 +364,12 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Catalog:   o.catalog,
 		Kinds:     o.kinds,
 		Rendering: intercept,
+		Events:    o.GetEventRecorder("kausality"),
 	}
 	o.baseline = o.newBaseline()
 	sign := o.newSignOfLife()
+	o.asking.Notify(o.baseline.Lapse)
+	o.asking.Notify(sign.Lapse)
 	loops := writeloop.NewFinder()
 	holder := &holdercontroller.Reconciler{
 		Client:         o.writer,
@@ -544,6 +554,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Baseline:          o.baseline,
 		Current:           o.current.Current,
 	}
+	o.asking.Notify(gatherer.Lapse)
 	server, room := o.GetWebhookServer(), entry.NewRoom()
 	timeout := time.Duration(o.webhookTimeout) * time.Second
 	for path, handler := range map[string]webhook.AdmissionHandler{
@@ -603,6 +614,7 @@ func (o *operator) newSignOfLife() *holdercontroller.SignOfLife {
 		Baseline:   o.baseline,
 		Policies:   o.policies,
 		Namespaces: o.namespaces,
+		Asking:     o.asking,
 		Clock:      o.clock,
 	})
 }

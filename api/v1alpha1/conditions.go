@@ -59,6 +59,9 @@ const (
 	// the ValidatingWebhookConfiguration of the webhook for AllowancePolicies is not
 	// installed.
 	ReasonSwitchedOff = "SwitchedOff"
+	// ReasonNotIntercepted is the reason of Enforced=False where that by which the API server asks
+	// about what policies name is not as it is to be, and cannot be written.
+	ReasonNotIntercepted = "NotIntercepted"
 	// ReasonWaiting is the reason of Enforced=False where nobody can start a
 	// chain that the policy continues.
 	ReasonWaiting = "Waiting"

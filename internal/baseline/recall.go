@@ -43,6 +43,17 @@ type recall struct {
 	lines map[types.UID]*v1alpha1.ApprovedContent
 	// explained are the objects of which NoteExplained tells.
 	explained map[types.UID]struct{}
+	// lapsed is true while the API server does not ask.
+	lapsed bool
+}
+
+// Lapse has it known that the API server has ceased to ask, or asks again: what was changed meanwhile
+// nobody has admitted, as before the first request, and what was known of objects before says nothing of it.
+func (m *Memory) Lapse(lapsed bool) {
+	r := &m.recall
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lapsed, r.since, r.read, r.lines, r.explained = lapsed, time.Time{}, false, nil, nil
 }
 
 // Since returns when the first request came, and true for a minute: what was changed before it
@@ -52,6 +63,9 @@ func (m *Memory) Since() (time.Time, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := m.Clock.Now()
+	if r.lapsed {
+		return now, true
+	}
 	if r.since.IsZero() {
 		r.since = now
 	}

@@ -22,12 +22,15 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/interception"
 )
 
 // serially returns the ways that nothing else may go on beside: those that begin while no operator
@@ -88,6 +91,7 @@ func serially() []bypass {
 			}).WithTimeout(foundTimeout).Should(Succeed())
 		}},
 		{"changing a parent that counts no generations while nobody looks", uncounted},
+		{"changing the parent while everything is switched off, and the operator runs on", switching},
 	}
 }
 
@@ -151,6 +155,31 @@ func uncounted(ctx context.Context, _ *scene) {
 	owner.change(ctx, parent, approve("*"))
 	shared.withholdsNothing(ctx, parent)
 	controls.change(ctx, child, `{"stringData":{"a":"evil","b":"3"}}`)
+}
+
+// switching changes a StatefulSet, whose Pods stay as they are, while the API server asks nobody.
+func switching(ctx context.Context, _ *scene) {
+	s := guard(ctx, "switching", func(set *appsv1.StatefulSet) {
+		set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+	})
+	shared.knows(ctx, s.set)
+	back := shared.switchedOff(ctx)
+	isBack := false
+	DeferCleanup(func(ctx SpecContext) {
+		if !isBack {
+			back(ctx)
+		}
+	})
+	Eventually(ctx, func() error {
+		return shared.Get(ctx, client.ObjectKey{Name: interception.DefaultName}, &admissionregistrationv1.MutatingWebhookConfiguration{})
+	}).WithTimeout(switchedWithin).Should(Satisfy(apierrors.IsNotFound))
+	s.stranger.change(ctx, s.set, image("web:evil"))
+	isBack = true
+	back(ctx)
+	shared.findsUnseen(ctx, s.set)
+	s.losesOne(ctx, "web:evil")
+	s.stranger.change(ctx, s.set, image("web:1"))
+	shared.withholdsNothing(ctx, s.set)
 }
 
 var _ = Describe("Bypass", alone, func() {

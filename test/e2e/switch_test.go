@@ -27,7 +27,10 @@ import (
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,16 +43,30 @@ import (
 // switchedWithin is how soon nothing is intercepted any more once the switch is gone.
 const switchedWithin = 5 * time.Second
 
+// switchedOff deletes the installed configuration, and returns how to install it as before. What stamps
+// UpgradeAllowances goes with it, and comes back with it.
+func (c *cluster) switchedOff(ctx context.Context) (back func(context.Context)) {
+	GinkgoHelper()
+	own, stamping := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
+	Expect(c.Get(ctx, client.ObjectKey{Name: ownConfiguration}, own)).To(Succeed())
+	Expect(c.Get(ctx, client.ObjectKey{Name: stampConfiguration}, stamping)).To(Succeed())
+	Expect(c.Delete(ctx, own)).To(Succeed())
+	return func(ctx context.Context) {
+		GinkgoHelper()
+		own.ResourceVersion, own.UID = "", ""
+		Expect(c.Create(ctx, own)).To(Succeed())
+		stamping.ResourceVersion, stamping.UID, stamping.OwnerReferences = "", "", nil
+		Eventually(ctx, func() error { return c.Create(ctx, stamping.DeepCopy()) }).WithTimeout(switchedWithin).Should(Succeed())
+	}
+}
+
 // The installed configuration is the master switch: without it nothing is intercepted, whether
 // somebody is there to answer or not (D10).
 var _ = Describe("The master switch", Ordered, func() {
 	var (
-		c   *cluster
-		cp  *controlplane.ControlPlane
-		op  *controlplane.Operator
-		own = &admissionregistrationv1.ValidatingWebhookConfiguration{}
-		// stamping goes with it, and comes back with it.
-		stamping = &admissionregistrationv1.MutatingWebhookConfiguration{}
+		c  *cluster
+		cp *controlplane.ControlPlane
+		op *controlplane.Operator
 	)
 	BeforeAll(func(ctx SpecContext) {
 		cp, op = startCluster(ctx, controlplane.Options{})
@@ -57,22 +74,10 @@ var _ = Describe("The master switch", Ordered, func() {
 		c.applySamplePolicies(ctx)
 	}, NodeTimeout(startTimeout))
 
-	// switchOff deletes the installed configuration.
-	switchOff := func(ctx context.Context) {
-		GinkgoHelper()
-		own = &admissionregistrationv1.ValidatingWebhookConfiguration{}
-		Expect(c.Get(ctx, client.ObjectKey{Name: ownConfiguration}, own)).To(Succeed())
-		Expect(c.Get(ctx, client.ObjectKey{Name: stampConfiguration}, stamping)).To(Succeed())
-		Expect(c.Delete(ctx, own)).To(Succeed())
-	}
-	// switchOn installs it as before.
-	switchOn := func(ctx context.Context) {
-		GinkgoHelper()
-		own.ResourceVersion, own.UID = "", ""
-		Expect(c.Create(ctx, own)).To(Succeed())
-		stamping.ResourceVersion, stamping.UID, stamping.OwnerReferences = "", "", nil
-		Expect(c.Create(ctx, stamping)).To(Succeed())
-	}
+	// switchOff deletes the installed configuration, and switchOn installs it as before.
+	var back func(context.Context)
+	switchOff := func(ctx context.Context) { back = c.switchedOff(ctx) }
+	switchOn := func(ctx context.Context) { back(ctx) }
 	// rendered is what the operator has rendered.
 	rendered := func() []client.Object {
 		return []client.Object{
@@ -130,6 +135,64 @@ var _ = Describe("The master switch", Ordered, func() {
 		}).WithTimeout(effectTimeout).Should(Satisfy(apierrors.IsForbidden))
 		c.alice().change(ctx, d, image("web:3"))
 		c.complete(ctx, d, "3")
+	}, SpecTimeout(specTimeout))
+
+	It("has what was changed meanwhile, and is carried out by half, withheld once it is on again", func(ctx SpecContext) {
+		ns := c.newNamespace(ctx)
+		d := c.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(3))
+		c.knows(ctx, d)
+		switchOff(ctx)
+		Eventually(ctx, isOff(ctx)).WithTimeout(switchedWithin).Should(Succeed())
+		c.mallory().change(ctx, d, image("web:"+unready))
+		Eventually(ctx, func(g Gomega) { g.Expect(c.pods(ctx, g, ns)).To(HaveKey("web:" + unready)) }).Should(Succeed())
+
+		By("installing it again, and having an initiator change something else at once")
+		switchOn(ctx)
+		enforced(ctx, v1alpha1.ReasonEnforced)
+		c.alice().change(ctx, d, replicas(6))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(c.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+			g.Expect(withheldOf(d)).To(ContainElement("spec.template"))
+		}).WithTimeout(foundTimeout).Should(Succeed())
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(c.pods(ctx, g, ns)).To(HaveKeyWithValue("web:"+unready, 1))
+		}).WithTimeout(quietMoment).Should(Succeed())
+
+		By("being taken back")
+		c.alice().change(ctx, d, image("web:1"))
+		c.withholdsNothing(ctx, d)
+	}, SpecTimeout(specTimeout))
+
+	It("is said to be off in effect where what was rendered cannot be put back", func(ctx SpecContext) {
+		role := &rbacv1.ClusterRole{}
+		Expect(c.Get(ctx, client.ObjectKey{Name: "kausality-manager-role"}, role)).To(Succeed())
+		rules := role.DeepCopy().Rules
+		for i := range role.Rules {
+			if slices.Contains(role.Rules[i].Resources, "mutatingwebhookconfigurations") {
+				role.Rules[i].Verbs = []string{"get", "list", "watch"}
+			}
+		}
+		Expect(c.Update(ctx, role)).To(Succeed())
+		hooks := &admissionregistrationv1.MutatingWebhookConfiguration{}
+		hooks.Name = interception.DefaultName
+		Expect(c.Delete(ctx, hooks)).To(Succeed())
+		enforced(ctx, v1alpha1.ReasonNotIntercepted)
+		Eventually(ctx, func(g Gomega) {
+			list := &eventsv1.EventList{}
+			g.Expect(c.List(ctx, list)).To(Succeed())
+			g.Expect(list.Items).To(ContainElement(And(
+				HaveField("Regarding.Kind", "AllowancePolicy"), HaveField("Reason", v1alpha1.ReasonNotIntercepted), HaveField("Type", "Warning"),
+			)))
+		}).WithTimeout(effectTimeout).Should(Succeed())
+
+		By("giving the right back")
+		role.Rules = rules
+		Expect(c.Update(ctx, role)).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			for _, conditions := range c.saidOfPolicies(ctx) {
+				g.Expect(conditions).To(ContainElement(And(HaveField("Type", v1alpha1.ConditionEnforced), HaveField("Status", metav1.ConditionTrue))))
+			}
+		}).WithTimeout(foundTimeout + effectTimeout).Should(Succeed())
 	}, SpecTimeout(specTimeout))
 
 	It("takes webhooks along that nobody answers", func(ctx SpecContext) {

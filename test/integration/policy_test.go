@@ -80,6 +80,8 @@ func (r *rendering) Begun() bool { return true }
 
 func (r *rendering) Off() bool { return false }
 
+func (r *rendering) Failing() (why string, gone bool) { return "", false }
+
 // policyControllers are the controllers of policies, with all they need.
 type policyControllers struct {
 	active     *policy.Active

@@ -2050,6 +2050,36 @@ var mutants = []mutant{
 		ways:  []string{"changing a parent that counts no generations while nobody looks"},
 	},
 	{
+		name:  "what becomes of an object while nobody is asked is approved",
+		edits: []edit{{unseen, "if v.lapsed = r.SignOfLife.sinceLapse(); v.isLapsed() {", "if r.SignOfLife == nil {"}},
+		ways:  []string{"changing the parent while everything is switched off, and the operator runs on"},
+	},
+	{
+		name:  "approved content moves while nobody is asked",
+		edits: []edit{{unseen, "	case v.isLapsed():\n", "	case v.isLapsed() && v.obj == nil:\n"}},
+		unit:  []string{"-run=TestApprovedInALapse", "./internal/controller/holder"},
+	},
+	{
+		name:  "what was looked at before is not looked at again once somebody is asked",
+		edits: []edit{{"internal/controller/holder/lapse.go", "	if s.forget != nil {", "	if s.forget == nil {"}},
+		unit:  []string{"-run=TestLapse", "./internal/controller/holder"},
+	},
+	{
+		name:  "somebody's edit of what is rendered counts as the operator's",
+		edits: []edit{{"internal/controller/interception/asking.go", "return slices.Contains(s.wanted, s.digest)", "return s.digest != \"\""}},
+		unit:  []string{"-run=TestAsking", "./internal/controller/interception"},
+	},
+	{
+		name:  "what was explained before nobody was asked explains what came then",
+		edits: []edit{{"internal/baseline/recall.go", "lapsed, time.Time{}, false, nil, nil", "lapsed, time.Time{}, false, nil, r.explained"}},
+		unit:  []string{"-run=TestLapse", "./internal/baseline"},
+	},
+	{
+		name:  "a policy is enforced though what the API server asks by is gone",
+		edits: []edit{{"internal/controller/policy/conditions.go", "	case e.gone:", "	case e.gone && e.off:"}},
+		unit:  []string{"-run=TestEnforced", "./internal/controller/policy"},
+	},
+	{
 		name:  "no time of a change proves that there was none",
 		edits: []edit{{unseen, "return !moved && watchstate.IsBefore(obj.GetResourceVersion(), a.signedBefore)", "return !moved && a.signedBefore != watchstate.ErrRewound.Error()"}},
 		unit:  []string{"-run=TestOutOf", "./internal/controller/holder"},

@@ -72,7 +72,8 @@ func withheldBy(stored *v1alpha1.AllowancePolicy) string {
 	}
 	// One that was adopted once goes on counting while a new generation of it is.
 	isNew := enforced.Reason == v1alpha1.ReasonPending && stored.Status.AdoptedGeneration == 0
-	if enforced.Reason != v1alpha1.ReasonForbidden && !isNew {
+	isUnasked := enforced.Reason == v1alpha1.ReasonNotIntercepted
+	if enforced.Reason != v1alpha1.ReasonForbidden && !isUnasked && !isNew {
 		return ""
 	}
 	return cmp.Or(strings.TrimSuffix(enforced.Message, "."), enforced.Reason)

@@ -60,6 +60,7 @@ func TestIdlePolicies(t *testing.T) {
 			wantWhy: "the API server does not serve kind Shop in example.org/v1",
 		},
 		"one that lacks rights":                {version: "v1", conditions: []metav1.Condition{enforced(v1alpha1.ReasonForbidden, 2)}, adopted: 2, wantWhy: "So it is"},
+		"one that nobody asks about":           {version: "v1", conditions: []metav1.Condition{enforced(v1alpha1.ReasonNotIntercepted, 2)}, adopted: 2, wantWhy: "So it is"},
 		"one that lacked rights":               {version: "v1", conditions: []metav1.Condition{enforced(v1alpha1.ReasonForbidden, 1)}},
 		"one that is about to take effect":     {version: "v1", conditions: []metav1.Condition{enforced(v1alpha1.ReasonPending, 2)}, wantWhy: "So it is"},
 		"one that was changed":                 {version: "v1", conditions: []metav1.Condition{enforced(v1alpha1.ReasonPending, 2)}, adopted: 1},

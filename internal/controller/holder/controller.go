@@ -146,6 +146,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(r.policySource(mgr.GetCache())).
 		WatchesRawSource(upgradeSource(mgr.GetCache(), r.Upgrades)).
 		WatchesRawSource(namespaceSource(mgr.GetCache())).
+		WatchesRawSource(r.lapseSource()).
 		WatchesRawSource(r.alarms.Source()).
 		WithOptions(controller.TypedOptions[objectcache.Request]{MaxConcurrentReconciles: workers}).
 		Complete(r)
@@ -264,7 +265,7 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 		v = r.look(rewritten, v.policies, v.gating, v.now)
 		// No content of it changes by that.
 		v.content, v.unseen, v.parents, v.attached = before.content, before.unseen, before.parents, before.attached
-		v.isLost, v.upgrades = before.isLost, before.upgrades
+		v.isLost, v.upgrades, v.lapsed = before.isLost, before.upgrades, before.lapsed
 		v.uncached = rewritten.GetResourceVersion() != cached.GetResourceVersion()
 	}
 	return r.mirror(ctx, v, rec, next)

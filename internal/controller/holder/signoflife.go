@@ -68,8 +68,18 @@ type SignOfLifeConfig struct {
 	Policies *policy.Active
 	// Namespaces knows the labels of namespaces.
 	Namespaces ancestry.Namespaces
+	// Asking knows whether the API server asks; it always does where this is nil. Have it call Lapse.
+	Asking Asking
 	// Clock is the real one where it is left out.
 	Clock clock.WithTicker
+}
+
+// Asking knows whether the API server asks about what policies name.
+type Asking interface {
+	// Wait returns once that is known.
+	Wait(ctx context.Context) error
+	// Lapses returns how often it has ceased to, and whether it does not ask now.
+	Lapses() (count int64, lapsed bool)
 }
 
 // SignOfLife keeps the time at which the operator was last alive, and decides by
@@ -98,6 +108,7 @@ type SignOfLife struct {
 
 	mu   sync.Mutex
 	seen map[objectcache.Request]types.UID
+	lapses
 }
 
 // NewSignOfLife makes a SignOfLife; add it to the manager.
@@ -109,6 +120,7 @@ func NewSignOfLife(cfg SignOfLifeConfig) *SignOfLife {
 		SignOfLifeConfig: cfg,
 		ready:            make(chan struct{}),
 		seen:             map[objectcache.Request]types.UID{},
+		lapses:           lapses{ended: make(chan struct{}, 1)},
 	}
 }
 
@@ -131,20 +143,21 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 	if last := lastSign(lease); !last.IsZero() {
 		s.since, s.signedBefore = &last, lease.ResourceVersion
 	}
-	if s.Baseline.Wait(ctx) != nil {
+	if s.Baseline.Wait(ctx) != nil || s.Asking != nil && s.Asking.Wait(ctx) != nil {
 		return nil // The operator ends.
 	}
 	if err := s.firstLook(ctx); err != nil {
 		return err
 	}
 	s.looked = s.Clock.Now()
-	if s.tryGive(ctx, lease) {
+	if !s.beginLapsed() && s.tryGive(ctx, lease) {
 		s.signed = lease.ResourceVersion
 	}
 	if s.lookedThere = renewed(lease); s.lookedThere.IsZero() {
 		s.lookedThere = s.looked
 	}
 	close(s.ready)
+	s.endLapse(ctx, lease)
 
 	ticker := s.Clock.NewTicker(signInterval)
 	defer ticker.Stop()
@@ -152,8 +165,13 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-s.ended:
+			s.endLapse(ctx, lease)
 		case <-ticker.C():
-			s.tryGive(ctx, lease)
+			s.endLapse(ctx, lease)
+			if !s.isLapsed() {
+				s.tryGive(ctx, lease)
+			}
 		}
 	}
 }
@@ -163,8 +181,12 @@ func (s *SignOfLife) tryGive(ctx context.Context, lease *coordinationv1.Lease) b
 	err := s.give(ctx, lease)
 	if err != nil {
 		logf.FromContext(ctx).Error(err, "Cannot give a sign of life; it is tried again", "lease", SignOfLifeName)
+		return false
 	}
-	return err == nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = sign{at: lastSign(lease), version: lease.ResourceVersion}
+	return true
 }
 
 // lastSign returns when a sign was last given, zero where it never was. It is compared with times
@@ -265,11 +287,17 @@ type absence struct {
 	signedBefore, signed string
 }
 
-// away returns the time in which nobody looked, as far as this process knows; false before its
-// first look, and where no other one was there before.
+// away returns the last time in which nobody looked, or nobody was asked, as far as this process knows; false
+// before its first look, and where there was none.
 func (s *SignOfLife) away() (absence, bool) {
 	there, here := s.firstLooked()
-	if here.IsZero() || s.since == nil {
+	if here.IsZero() {
+		return absence{}, false
+	}
+	if lapse, ok := s.lastLapse(); ok {
+		return lapse, true
+	}
+	if s.since == nil {
 		return absence{}, false
 	}
 	return absence{since: *s.since, until: there, over: here, signedBefore: s.signedBefore, signed: s.signed}, true
@@ -313,7 +341,8 @@ func (s *SignOfLife) Forget(req objectcache.Request) {
 }
 
 func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord) error {
-	if !v.createdSince(s.since) {
+	since := s.unlookedSince()
+	if !v.createdSince(since) {
 		return nil // Most objects are older, and need not be remembered.
 	}
 	req := v.request()
@@ -326,7 +355,7 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	// The last sign of life may be some seconds older than the last look: what is remembered
 	// has been seen.
 	unasked := func() bool {
-		return v.isUnjudged(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil
+		return v.isUnjudged(rec) && v.createdUnwatched(since) && s.Baseline.Of(req, v.obj.GetUID()) == nil
 	}
 	if unasked() {
 		// The record is written before the object, which the cache may have first all the same.

@@ -70,6 +70,9 @@ func (r *Reconciler) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allo
 	}
 	top := r.isAtTop(ctx, v)
 	v.content = record.Known(r.Policies.Index(), v.obj, top, v.policies, r.DigestKey)
+	if v.lapsed = r.SignOfLife.sinceLapse(); v.isLapsed() {
+		return nil // It is looked at once more when somebody is asked again.
+	}
 	knows := r.lastKnown(v, rec)
 	r.findAttached(ctx, v, knows)
 	away, ok := r.SignOfLife.away()
@@ -139,7 +142,7 @@ func (r *Reconciler) remember(v view, rec *v1alpha1.AllowanceRecord) {
 	switch req := v.request(); {
 	case v.content == nil, rec != nil && rec.Status.Approved != nil:
 		r.Baseline.Forget(req)
-	case rec == nil && !v.deservesRecord():
+	case rec == nil && !v.deservesRecord() && !v.isLapsed():
 		r.Baseline.Note(req, v.obj.GetUID(), v.content, newest(v.policies))
 	}
 }
@@ -333,6 +336,8 @@ func (v view) approve(status *v1alpha1.AllowanceRecordStatus, next *requeue.Soon
 	switch {
 	case v.content == nil:
 		status.Approved = nil
+	case v.isLapsed():
+		return // Whoever made it what it is has not been asked.
 	case !v.attached.until.IsZero():
 		return // Whose its parents are is not known yet.
 	case v.withheld() && v.says(v.unseen.fields), status.Adopting:
@@ -397,6 +402,13 @@ func (l *looks) add(uid types.UID) bool {
 	_, had := l.had[key]
 	l.had[key] = struct{}{}
 	return !had
+}
+
+// forget all looks.
+func (l *looks) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.had = nil
 }
 
 // has reports whether a look was noted.

@@ -67,6 +67,9 @@ type view struct {
 	// looked at, and unseen what of it was changed while no operator looked.
 	content *v1alpha1.ApprovedContent
 	unseen  unseen
+	// lapsed reports whether the API server does not ask, or has ceased to since the look; nil where
+	// that does not matter.
+	lapsed func() bool
 	// parents are the ids of those that the holder names, where that matters, and attached
 	// those that somebody gave it while no operator looked.
 	parents  []string
@@ -97,6 +100,9 @@ func look(obj *unstructured.Unstructured, policies []*policy.Policy, now time.Ti
 		now:        now,
 	}
 }
+
+// isLapsed reports whether what the holder is now may be so as nobody is asked.
+func (v view) isLapsed() bool { return v.lapsed != nil && v.lapsed() }
 
 // request names the holder.
 func (v view) request() objectcache.Request {

@@ -25,6 +25,7 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -33,10 +34,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -59,6 +62,10 @@ import (
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations;mutatingadmissionpolicies;mutatingadmissionpolicybindings,verbs=list;watch;create;update;delete
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=kausality.io,resources=generatingpolicies,verbs=list;watch
+
+// firstRetry and lastRetry are the shortest and the longest time after which what could not be written is
+// tried again: a right that is given back takes effect within half a minute.
+const firstRetry, lastRetry = 5 * time.Millisecond, 20 * time.Second
 
 // PolicySource knows the policies whose requests should reach the operator.
 type PolicySource interface {
@@ -114,12 +121,16 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// OnRendered is called when the answer of Rendered may have changed.
 	OnRendered func()
+	// Asking is told of what is about to be rendered.
+	Asking *Asking
 
 	// protects says that the cluster serves MutatingAdmissionPolicies.
 	protects bool
 	rendered atomic.Pointer[rendered]
-	// told has what the API server has been told of each policy by its UID. Reconcile alone uses it.
-	told map[types.UID]telling
+	// told has what the API server has been told of each policy by its UID, and applied what was last
+	// applied of all that is rendered. Reconcile alone uses them.
+	told    map[types.UID]telling
+	applied *interception.Desired
 }
 
 // telling is the generation of a policy that the API server has been told of.
@@ -135,6 +146,10 @@ type rendered struct {
 	installed bool
 	// told is by the UIDs of policies, as another policy may take the name of one.
 	told map[types.UID]telling
+	// failing says what could not be written, empty where all was, and gone that something of what was
+	// rendered before is not there any more, or is another one.
+	failing string
+	gone    bool
 }
 
 // SetupWithManager adds the reconciler to mgr. Whether the cluster serves
@@ -170,6 +185,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	for _, changes := range r.Changes {
 		b = b.WatchesRawSource(source.Channel(changes, all))
 	}
+	b = b.WithOptions(controller.Options{
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	})
 	return b.Complete(r)
 }
 
@@ -218,6 +236,15 @@ func (r *Reconciler) Off() bool {
 	return rendered != nil && !rendered.installed
 }
 
+// Failing implements Rendering.
+func (r *Reconciler) Failing() (why string, gone bool) {
+	rendered := r.rendered.Load()
+	if rendered == nil {
+		return "", false
+	}
+	return rendered.failing, rendered.gone
+}
+
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	var configurations admissionregistrationv1.ValidatingWebhookConfigurationList
@@ -261,15 +288,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	desired := interception.Render(in)
-	err = errors.Join(r.apply(ctx, desired, policies), r.own(ctx, installed.Owners))
+	return r.render(ctx, interception.Render(in), policies, installed.Owners)
+}
+
+// render makes what there is equal to what is desired.
+func (r *Reconciler) render(ctx context.Context, desired interception.Desired, policies []*policy.Policy, owners []metav1.OwnerReference) (ctrl.Result, error) {
+	if r.Asking != nil {
+		r.Asking.want(desired)
+	}
+	applying := r.apply(ctx, desired, policies)
+	if applying == nil {
+		r.applied = &desired
+		r.report(rendered{installed: true, told: r.told})
+	}
+	err := errors.Join(applying, r.own(ctx, owners))
 	if err == nil {
-		r.report(true, r.told)
 		err = r.applyCauses(ctx, desired)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		// The cache does not show our own last write yet.
 		return ctrl.Result{RequeueAfter: requeue.AfterConflict}, nil
+	}
+	if applying != nil {
+		r.report(rendered{installed: true, told: r.told, failing: applying.Error(), gone: r.isGone(ctx, desired)})
 	}
 	return ctrl.Result{}, err
 }
@@ -284,7 +325,7 @@ func (r *Reconciler) switchOff(ctx context.Context) (ctrl.Result, error) {
 	if err := errors.Join(r.apply(ctx, interception.Desired{}, nil), r.applyCauses(ctx, interception.Desired{})); err != nil {
 		return ctrl.Result{}, err
 	}
-	r.report(false, nil)
+	r.report(rendered{})
 	return ctrl.Result{}, nil
 }
 
@@ -332,6 +373,7 @@ func (r *Reconciler) apply(ctx context.Context, desired interception.Desired, po
 	}
 	written, err := ensure(ctx, r.Client, r.Config.Name, desired.Mutating, func(live, want *admissionregistrationv1.MutatingWebhookConfiguration) {
 		live.Webhooks = want.Webhooks
+		seal(r, live, live.Webhooks)
 	})
 	if err != nil {
 		return err
@@ -339,8 +381,20 @@ func (r *Reconciler) apply(ctx context.Context, desired interception.Desired, po
 	r.tell(policies, written)
 	_, err = ensure(ctx, r.Client, r.Config.Name, desired.Validating, func(live, want *admissionregistrationv1.ValidatingWebhookConfiguration) {
 		live.Webhooks = want.Webhooks
+		seal(r, live, live.Webhooks)
 	})
 	return err
+}
+
+// seal has a configuration say that its webhooks are as this operator renders them.
+func seal[T any](r *Reconciler, live client.Object, webhooks []T) {
+	if r.Asking == nil {
+		return
+	}
+	annotations := map[string]string{}
+	maps.Copy(annotations, live.GetAnnotations())
+	annotations[interception.AnnotationSeal] = interception.Seal(webhooks, r.Asking.key)
+	live.SetAnnotations(annotations)
 }
 
 // tell notes by which write the API server was told of policies. written is the configuration by which
@@ -390,12 +444,43 @@ func (r *Reconciler) own(ctx context.Context, owners []metav1.OwnerReference) er
 	return nil
 }
 
-// report lets Rendered, ToldAt and Off know what has been applied.
-func (r *Reconciler) report(installed bool, told map[types.UID]telling) {
-	before := r.rendered.Swap(&rendered{installed: installed, told: told})
-	if r.OnRendered != nil && (before == nil || before.installed != installed || !maps.Equal(before.told, told)) {
+// report lets Rendered, ToldAt, Off and Failing know what has been applied.
+func (r *Reconciler) report(now rendered) {
+	before := r.rendered.Swap(&now)
+	if r.OnRendered != nil && (before == nil || before.installed != now.installed || before.failing != now.failing ||
+		before.gone != now.gone || !maps.Equal(before.told, now.told)) {
 		r.OnRendered()
 	}
+}
+
+// isGone reports, after something could not be written, whether something that was applied before is not as
+// it was then. A process that has applied nothing yet goes by what is desired.
+func (r *Reconciler) isGone(ctx context.Context, desired interception.Desired) bool {
+	if r.applied != nil {
+		desired = *r.applied
+	}
+	mutating, validating := &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if isOther(ctx, r, desired.Mutating, mutating, func() bool { return equality.Semantic.DeepEqual(mutating.Webhooks, desired.Mutating.Webhooks) }) ||
+		isOther(ctx, r, desired.Validating, validating, func() bool { return equality.Semantic.DeepEqual(validating.Webhooks, desired.Validating.Webhooks) }) {
+		return true
+	}
+	protection, binding := &admissionregistrationv1.MutatingAdmissionPolicy{}, &admissionregistrationv1.MutatingAdmissionPolicyBinding{}
+	return r.protects &&
+		(isOther(ctx, r, desired.AdmissionPolicy, protection, func() bool { return equality.Semantic.DeepEqual(protection.Spec, desired.AdmissionPolicy.Spec) }) ||
+			isOther(ctx, r, desired.Binding, binding, func() bool { return equality.Semantic.DeepEqual(binding.Spec, desired.Binding.Spec) }))
+}
+
+// isOther reads what there is of something that should be there, and reports whether it is gone, or
+// not the same.
+func isOther[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, r *Reconciler, want, live P, same func() bool) bool {
+	if want == nil {
+		return false
+	}
+	err := r.Get(ctx, client.ObjectKey{Name: r.Config.Name}, live)
+	return apierrors.IsNotFound(err) || err == nil && !same()
 }
 
 // ensure makes the object of that name equal to want, or absent where want is nil.

@@ -89,6 +89,10 @@ func accepted(p *policy.Policy, a acceptance) metav1.Condition {
 type enforcement struct {
 	// off says that nothing is intercepted, whatever policies say.
 	off bool
+	// failing says what could not be written of that by which the API server asks, and gone that something
+	// of it is not there any more, or is another one.
+	failing string
+	gone    bool
 	// served says that the kind that the policy is for is served.
 	served bool
 	// unwatchable says that it is, and nobody can list and watch its objects.
@@ -139,6 +143,9 @@ func (e enforcement) assess(p *policy.Policy) (reason, message string) {
 	case e.off:
 		return v1alpha1.ReasonSwitchedOff, "Nothing is intercepted: the ValidatingWebhookConfiguration for AllowancePolicies is not installed. " +
 			"Apply the installation again to switch it on."
+	case e.gone:
+		return v1alpha1.ReasonNotIntercepted, notInterceptedMessage("Something by which the API server asks about what policies name is gone, or was changed, "+
+			"and cannot be put back, so that requests may pass unseen", e.failing)
 	case e.unwatchable:
 		return v1alpha1.ReasonPending, unwatchableMessage(p) + " None of the policy is enforced."
 	case !e.served:
@@ -154,6 +161,8 @@ func (e enforcement) assess(p *policy.Policy) (reason, message string) {
 		return v1alpha1.ReasonPending, "Objects that are in the middle of something are being recorded, so that they can finish it."
 	case e.waiting:
 		return v1alpha1.ReasonWaiting, waitingMessage(p, e.parents)
+	case !e.rendered && e.failing != "":
+		return v1alpha1.ReasonNotIntercepted, notInterceptedMessage("The API server cannot be told to ask about what the policy names", e.failing)
 	case !e.rendered:
 		return v1alpha1.ReasonPending, "The API server is being told to ask about what the policy names."
 	case e.standing.isVoid():
@@ -164,6 +173,12 @@ func (e enforcement) assess(p *policy.Policy) (reason, message string) {
 	default:
 		return v1alpha1.ReasonEnforced, "Requests for what the policy names are judged by it." + overridesMessage(e.standing) + e.unread.message()
 	}
+}
+
+// notInterceptedMessage says what is missing, why it is not written, and what to do.
+func notInterceptedMessage(what, failing string) string {
+	return fmt.Sprintf("%s: %s. Where a right is missing, apply the installation again, which gives it back; the operator tries again by itself within half a minute.",
+		what, strings.TrimSuffix(failing, "."))
 }
 
 // message says which kinds that go with the policy cannot be read, if any.

@@ -103,6 +103,10 @@ func TestEnforced(t *testing.T) {
 		want  said
 	}{
 		"enforced": {all, said{metav1.ConditionTrue, v1alpha1.ReasonEnforced, nil}},
+		"not asked": {with(func(e *enforcement) { e.gone, e.failing = true, "writing x: forbidden" }),
+			said{metav1.ConditionFalse, v1alpha1.ReasonNotIntercepted, []string{"cannot be put back", "writing x: forbidden. ", "apply the installation again"}}},
+		"not asked about this one": {with(func(e *enforcement) { e.rendered, e.failing = false, "writing x: forbidden" }),
+			said{metav1.ConditionFalse, v1alpha1.ReasonNotIntercepted, []string{"cannot be told", "writing x: forbidden. "}}},
 		"switched off": {with(func(e *enforcement) { e.off, e.rendered = true, false }),
 			said{metav1.ConditionFalse, v1alpha1.ReasonSwitchedOff, []string{"is not installed", "Apply the installation again"}}},
 		"forbidden": {with(func(e *enforcement) {

@@ -25,10 +25,12 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,6 +40,7 @@ import (
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/controller/updates"
+	"kausality.io/operator/internal/eventrecorder"
 	knowngates "kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -46,6 +49,9 @@ import (
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords,verbs=get;list;watch
+
+// eventAction is what the operator does to policies of which Events tell.
+const eventAction = "Enforce"
 
 // Rendering knows what the API server has been told to ask about.
 type Rendering interface {
@@ -58,6 +64,9 @@ type Rendering interface {
 	Begun() bool
 	// Off says that it is told nothing, as what is installed for that has been taken away.
 	Off() bool
+	// Failing says what could not be written of what it is told, empty where all was, and whether something
+	// that it had been told is not there any more, or is another one.
+	Failing() (why string, gone bool)
 }
 
 // Reconciler puts policies into effect and says in their status how far they
@@ -76,6 +85,8 @@ type Reconciler struct {
 	Kinds catalog.Kinds
 	// Rendering says which policies the API server knows of.
 	Rendering Rendering
+	// Events are about policies; nil where nobody wants them.
+	Events events.EventRecorder
 
 	// arrivals has the policies that are coming into effect, by name. Reconcile alone uses it.
 	arrivals map[string]arrival
@@ -138,6 +149,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("writing the status of policy %s: %w", obj.Name, err)
 	}
+	r.announce(live, obj)
 	if obj.Status.AdoptedGeneration == known.Policy.Generation {
 		r.judgedFrom(obj)
 		r.Catalog.MarkAdopted(known.Policy)
@@ -255,11 +267,14 @@ func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowanceP
 	canStart, parents := startable(known.Usable, p)
 	// Policies through which chains come may still be on their way.
 	started, _ := startable(known.InEffect, p)
+	failing, gone := r.Rendering.Failing()
 	apimeta.SetStatusCondition(&obj.Status.Conditions, accepted(p, acceptance{
 		errs: entry.Errors, served: entry.Served, unwatchable: entry.Unwatchable, clashes: entry.Clashes, standing: found, notes: notes,
 	}))
 	for _, condition := range enforced(p, enforcement{
 		off:         r.Rendering.Off(),
+		failing:     failing,
+		gone:        gone,
 		served:      entry.Served,
 		unwatchable: entry.Unwatchable,
 		clashes:     entry.Clashes,
@@ -278,6 +293,23 @@ func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowanceP
 		return askAgain, nil
 	}
 	return 0, nil
+}
+
+// announce tells of a policy that is not enforced any more as the API server does not ask, and of one that is again.
+func (r *Reconciler) announce(before, after *v1alpha1.AllowancePolicy) {
+	was := apimeta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionEnforced)
+	is := apimeta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionEnforced)
+	if r.Events == nil || is == nil {
+		return
+	}
+	wasGone, isGone := was != nil && was.Reason == v1alpha1.ReasonNotIntercepted, is.Reason == v1alpha1.ReasonNotIntercepted
+	kind := corev1.EventTypeNormal
+	if isGone {
+		kind = corev1.EventTypeWarning
+	}
+	if isGone != wasGone {
+		r.Events.Eventf(after, nil, kind, is.Reason, eventAction, "%s", eventrecorder.Shortened(is.Message))
+	}
 }
 
 // notes gathers what notesOn needs.

@@ -46,6 +46,9 @@ type Baseline interface {
 	NoteExplained(uid types.UID)
 }
 
+// Lapse has it known that the API server has ceased to ask, or asks again.
+func (g *Gatherer) Lapse(bool) { g.admitted.forget() }
+
 // missed returns what of an object was changed while no operator looked and is noted nowhere, as
 // the controller that finds it has not come to the object: entries that withhold it. Without
 // them, what an initiator changes first of all would approve what was changed before it, for
@@ -120,6 +123,12 @@ const maxAdmitted = 8192
 type admitted struct {
 	once  sync.Once
 	known *lru.Cache
+}
+
+// forget what was admitted: it tells nothing of what was changed since while nobody was asked.
+func (a *admitted) forget() {
+	a.once.Do(func() { a.known = lru.New(maxAdmitted) })
+	a.known.Clear()
 }
 
 // note remembers that a change of an object is admitted, which is given as it was before.
