@@ -45,6 +45,11 @@ type Object struct {
 	// Ignores reports whether a field is computed, and so nobody's to approve; nil
 	// where no field is.
 	Ignores func(change.Path) bool
+	// Settled reports whether the status says for sure that the controllers of the object have
+	// finished acting on it; nil where nothing does.
+	Settled func() bool
+	// Observed is the generation that the status is about, zero where it does not say.
+	Observed int64
 }
 
 // content returns what of an object can be withheld, with the metadata that patterns name. It

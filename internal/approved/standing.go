@@ -42,6 +42,9 @@ type Standing struct {
 	Object Object
 	// Differences in order of their paths, those that wait included.
 	Differences []Difference
+	// Rested is the generation at which the object had settled with its approved content, before
+	// something of it was withheld; zero where that is not known (Returns).
+	Rested int64
 
 	content  map[string]any
 	patterns []change.Pattern
@@ -86,7 +89,10 @@ func Print(uid string, v any) string {
 // still there, and in whatever field.
 func Now(s *State, pending Pending, o Object) *Standing {
 	st := &Standing{Object: o}
-	if s != nil {
+	switch {
+	case s.Returns():
+		st.returning(s)
+	case s != nil:
 		st.compare(s, &pending)
 	}
 	if marks := st.unseen(pending.Withheld); len(marks) > 0 {
@@ -113,6 +119,10 @@ func (st *Standing) unseen(marks []Mark) []Mark {
 func Resumed(s *State, o Object) *Standing {
 	st := &Standing{Object: o}
 	if s == nil || s.Generation > o.Generation && !s.Saw(o.Fields) {
+		return st
+	}
+	if s.Returns() {
+		st.returning(s)
 		return st
 	}
 	isUnknown, claims := st.recall(s), claimsOf(s.Withheld)
@@ -142,6 +152,7 @@ func (st *Standing) compare(s *State, pending *Pending) {
 // recall takes the approved content from a State, and reports whether nothing is known of it.
 func (st *Standing) recall(s *State) (isUnknown bool) {
 	o, before := &st.Object, s.patterns()
+	st.Rested = s.Rested
 	st.patterns = both(before, o.Metadata)
 	now := st.all()
 	isUnknown = s.Unknown || !s.isOf(o)
@@ -260,6 +271,10 @@ type Request struct {
 func (st *Standing) After(r Request) *Standing {
 	next := &Standing{Object: r.New}
 	if st.content == nil && len(r.Uncaused) == 0 {
+		if st.Rested > 0 {
+			next.patterns = st.patterns
+			next.Rested = st.restsAfter(next)
+		}
 		return next
 	}
 	ours := st.content
@@ -283,6 +298,7 @@ func (st *Standing) After(r Request) *Standing {
 		author.User = r.User
 	}
 	next.name(author, everywhere)
+	next.Rested = st.restsAfter(next)
 	if r.Approves != nil {
 		return next.Approve(r.Approves)
 	}
@@ -367,6 +383,7 @@ func (st *Standing) keep(stays func(Difference) bool) {
 		}
 	}
 	if len(kept) < len(st.Differences) {
+		st.Rested = 0 // Another content is approved.
 		st.content = change.Merge(st.content, st.content, st.all(), st.Object.Schema, except)
 		st.find(nil, claimsTo(kept))
 	}
@@ -435,7 +452,12 @@ func (st *Standing) fitted() *Standing {
 
 // State returns what is to be kept of the object, nil for nothing.
 func (st *Standing) State() *State {
-	if len(st.Differences) == 0 {
+	switch {
+	case st.Returns():
+		return &State{
+			Version: st.Object.Version, Metadata: texts(st.patterns), Generation: st.Object.Generation, Seen: digestOf(st.all()), Rested: st.Rested,
+		}
+	case len(st.Differences) == 0:
 		return nil
 	}
 	return &State{
@@ -445,6 +467,7 @@ func (st *Standing) State() *State {
 		Generation: st.Object.Generation,
 		Seen:       digestOf(st.all()),
 		Withheld:   authorsOf(gathered(claimsTo(st.Differences))),
+		Rested:     st.Rested,
 	}
 }
 

@@ -64,6 +64,9 @@ type State struct {
 	Seen string `json:"seen"`
 	// Withheld are the places at which it differed, and who made it so.
 	Withheld []Author `json:"withheld,omitempty"`
+	// Rested is the generation at which the object had settled with its approved content,
+	// zero where that is not known.
+	Rested int64 `json:"rested,omitempty"`
 }
 
 // Author is who changed a field, as far as that was seen. It is for messages only.
@@ -199,7 +202,7 @@ func (s *State) Same(other *State) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.Unknown == other.Unknown && s.Version == other.Version && s.Generation == other.Generation && s.Seen == other.Seen && slices.Equal(s.Withheld, other.Withheld) &&
+	return s.Unknown == other.Unknown && s.Version == other.Version && s.Generation == other.Generation && s.Seen == other.Seen && s.Rested == other.Rested && slices.Equal(s.Withheld, other.Withheld) &&
 		slices.Equal(s.Metadata, other.Metadata) && digestOf(s.Content) == digestOf(other.Content)
 }
 

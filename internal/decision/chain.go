@@ -189,7 +189,7 @@ const BreakGlassAttestation = "metadata.annotations[" + v1alpha1.AnnotationBreak
 // down without an allowance, or its chain is stuck half-way.
 func carries(r Reason) bool {
 	switch r {
-	case ReasonInitializing, ReasonMaintaining, ReasonDeleting, ReasonReleased, ReasonDiscarding,
+	case ReasonInitializing, ReasonMaintaining, ReasonDeleting, ReasonReleased, ReasonDiscarding, ReasonReturning,
 		ReasonAdopting, ReasonBreakGlass, ReasonWarned, ReasonAudited:
 		return true
 	default:

@@ -50,6 +50,7 @@ const (
 	ReasonReleased     Reason = "Released"
 	ReasonStray        Reason = "Stray"
 	ReasonDiscarding   Reason = "Discarding"
+	ReasonReturning    Reason = "Returning"
 	ReasonUpgrade      Reason = "Upgrade"
 	ReasonBreakGlass   Reason = "BreakGlass"
 	ReasonWarned       Reason = "Warned"
@@ -125,6 +126,8 @@ var actChecks = []actCheck{
 	permitted,
 	// What was adopted without a cause can always be got rid of.
 	discards,
+	// What was carried out of a change that was taken back can be undone.
+	returning,
 	// What is left is what somebody has agreed to for a new version of its controller.
 	upgraded,
 	// Nothing covers it, and somebody who may says that it has to be.

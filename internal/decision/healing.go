@@ -223,7 +223,11 @@ func (in *Input) isPartitioned(o *knowledge.Ordinals) (kept, known bool) {
 
 // isOf reports whether the parent has made the child of a revision.
 func (in *Input) isOf(revision string, o *knowledge.Ordinals) bool {
-	value, _ := change.Path{}.Field("metadata").Field("labels").Field(o.Label).Value(in.Child.New)
+	child := in.Child.New
+	if child == nil {
+		child = in.Child.Old
+	}
+	value, _ := change.Path{}.Field("metadata").Field("labels").Field(o.Label).Value(child)
 	return revision != "" && value == revision
 }
 

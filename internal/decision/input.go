@@ -235,8 +235,14 @@ type Parent struct {
 	// children of either, such as a StatefulSet: the older revision, and that of its present template.
 	CurrentRevision, UpdateRevision string
 	// Short is true where fewer Pods of the parent are alive than it had before a
-	// change of their number was withheld (Input.WithheldCount).
+	// change of their number was withheld (Input.WithheldCount), or than it has
+	// (Input.ReturningCount).
 	Short bool
+	// Returning is true where what was withheld of the parent was taken back after it may have been carried out in
+	// part, and the parent, which had settled as it is, has not again.
+	Returning bool
+	// Beyond is true where more Pods of the parent are alive than it has (Input.ReturningCount).
+	Beyond bool
 	// Blind is true where nothing tells whether the parent is still new, so that only time
 	// ends its initialization.
 	Blind bool

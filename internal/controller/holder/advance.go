@@ -119,7 +119,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 		status.ParentUID = v.parent
 	}
 
-	rewrite := v.rewrite(fold || c.carriesOut(status), c.noted, status, &c.next)
+	rewrite := v.rewrite(fold || c.carriesOut(status) || v.hasReturned(ctx), c.noted, status, &c.next)
 	return plan{rewrite: rewrite, next: c.next.Time}
 }
 

@@ -161,7 +161,8 @@ func (r *request) doubtAboutParent(o *outcome) doubt {
 		return doubtPhase // What makes it a stray, or not, can be a moment old.
 	}
 	switch o.verdict.Reason {
-	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting, decision.ReasonReleased, decision.ReasonDiscarding:
+	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting, decision.ReasonReleased, decision.ReasonDiscarding,
+		decision.ReasonReturning:
 		if o.verdict.Exercised == nil {
 			return doubtPhase
 		}

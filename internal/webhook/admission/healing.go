@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"kausality.io/operator/internal/decision"
 )
 
 // Pods knows the Pods of a holder.
@@ -34,10 +36,14 @@ type Pods interface {
 }
 
 // healing finds out, while a change of the number of the parent's Pods is withheld,
-// whether the Pod of the request takes the place of one that was there before (D2).
+// whether the Pod of the request takes the place of one that was there before (D2); and where
+// its controller leads Pods back, whether there are fewer or more than it has.
 // It costs a call, and is asked only then.
 func (g *Gatherer) healing(ctx context.Context, r *request, f *facts) error {
 	count, ok := f.WithheldCount()
+	if !ok {
+		count, ok = f.ReturningCount()
+	}
 	if !ok {
 		return nil
 	}
@@ -45,6 +51,10 @@ func (g *Gatherer) healing(ctx context.Context, r *request, f *facts) error {
 	alive, err := g.Pods.Alive(ctx, f.parentObject)
 	if err != nil {
 		return err
+	}
+	if f.Operation == decision.Delete {
+		f.Parent.Beyond = alive.Has(f.Child.Name) && int64(alive.Len()) > count
+		return nil
 	}
 	if r.validating && !r.dryRun {
 		f.Parent.Short = g.replacements.hasRoom(f.parentObject.GetUID(), f.Child.Name, alive, count)

@@ -185,6 +185,7 @@ func (g *Gatherer) gatherOwner(
 	effective := unspent(ctx, rec, parent, stored, p.bounds.Policies)
 	p.bounds.Ledger = effective.Without(ledger.Entry.IsWithheld)
 	p.bounds.Standing = g.parentStanding(ctx, parent, p.bounds.Policies, effective, rec)
+	p.bounds.Returning = p.bounds.Standing.Returns() // It has not settled since: standing says so.
 	p.bounds.Adopting = g.adopting(ctx, parent, p.bounds.Policies, rec)
 	p.bounds.Blind = p.bounds.Phase() == v1alpha1.PhaseInitializing && lifecycle.Blind(parent, p.bounds.Policies, g.now())
 	if p.bounds.Deleting {

@@ -37,6 +37,9 @@ import (
 // is as approved without being looked at.
 func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, effective ledger.Ledger, rec *v1alpha1.AllowanceRecord) *approved.Standing {
 	st := compared(obj, rec, effective, g.approvable(ctx, obj, policies))
+	if st.Returns() && lifecycle.SettledAt(ctx, obj, policies, obj.GetGeneration()) {
+		return st.Settle() // There is nothing left that would have to be led back.
+	}
 	if len(st.Differences) == 0 || rec != nil && record.ChildWaits(&rec.Status) {
 		return st
 	}
@@ -71,6 +74,8 @@ func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructure
 	if driver, _, ok := g.Gates.Gate(ctx, gvk); ok {
 		o.Ignores = driver.IsSwitch
 	}
+	o.Settled = func() bool { return lifecycle.Rests(ctx, obj, policies) }
+	o.Observed = lifecycle.Observed(obj, policies)
 	return o
 }
 
