@@ -227,6 +227,11 @@ func (k *Kind) Child(kind schema.GroupKind) (Child, bool) {
 	return k.Children[i], true
 }
 
+// HasTemplates reports whether it is known of some children what they are made of.
+func (k *Kind) HasTemplates() bool {
+	return slices.ContainsFunc(k.Children, func(c Child) bool { return c.Template != nil })
+}
+
 // IsBookkeeping reports whether an operation on an object of the kind is what controllers
 // do to keep their books. The object is as it was before the operation, or, where that
 // creates it, as it will be.

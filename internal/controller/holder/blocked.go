@@ -29,6 +29,7 @@ import (
 	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/denial"
+	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/upgrade"
@@ -206,6 +207,12 @@ func (v view) blockedMessage(d v1alpha1.Decision, withheld []string, strays []v1
 	}
 	if len(initiators) > 0 {
 		fmt.Fprintf(&b, " Who may initiate: %s.", strings.Join(initiators, ", "))
+	}
+	if len(initiators) > 0 && len(withheld) == 0 && !stray && len(others) == 0 {
+		gvk := v.obj.GroupVersionKind()
+		of := kubectl.Objects{Group: gvk.Group, Kind: gvk.Kind, Namespace: v.obj.GetNamespace(), Names: []string{v.obj.GetName()}}
+		fmt.Fprintf(&b, " To have children made as %s says, where rules allow it: %s.", gvk.Kind,
+			kubectl.Annotate(of, ledger.AnnotationKey(v.obj, ledger.NameApprove), v1alpha1.Any))
 	}
 	return b.String()
 }

@@ -137,7 +137,7 @@ func warnings(r *request, o *outcome) []string {
 	if len(o.grant.Withheld) > 0 {
 		out = append(out, withheldWarning(o.facts, o.grant.Withheld, o.grant.Problems))
 	}
-	return slices.Concat(out, o.sparedWarnings(r), r.misplaced(o.facts), o.waiting(o.grant), o.leftWithheld(r))
+	return slices.Concat(out, o.sparedWarnings(r), r.misplaced(o.facts), o.waiting(o.grant), o.leftWithheld(r), o.takenBack(r))
 }
 
 // ledgerWarnings returns what the requester is told about annotations that have no

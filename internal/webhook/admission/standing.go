@@ -74,7 +74,9 @@ func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructure
 	if driver, _, ok := g.Gates.Gate(ctx, gvk); ok {
 		o.Ignores = driver.IsSwitch
 	}
-	o.Settled = func() bool { return lifecycle.Rests(ctx, obj, policies) }
+	if policy.Known(gvk.GroupKind(), policies).HasTemplates() { // Else nobody could tell what leads back.
+		o.Settled = func() bool { return lifecycle.Rests(ctx, obj, policies) }
+	}
 	o.Observed = lifecycle.Observed(obj, policies)
 	return o
 }
