@@ -2028,6 +2028,21 @@ var mutants = []mutant{
 		unit: []string{"./internal/decision"},
 	},
 	{
+		name:  "who takes back leads back what was in the middle of something",
+		edits: []edit{{"internal/approved/rested.go", "st.Object.Settled != nil && st.Object.Settled():", "st.Object.Settled != nil:"}},
+		unit:  []string{"-run=TestReturns", "./internal/approved"},
+	},
+	{
+		name:  "who takes back has what no rule is about carried out",
+		edits: []edit{{"internal/approved/rested.go", "rested == 0 || digestOf(st.approvedFor(next)) != digestOf(next.approvedFor(next))", "rested == 0"}},
+		unit:  []string{"-run=TestReturns", "./internal/approved"},
+	},
+	{
+		name:  "what is led back may become anything",
+		edits: []edit{{"internal/decision/returning.go", "return from < to && to <= want || want <= to && to < from", "return true"}},
+		unit:  []string{"-run=TestReturning", "./internal/decision"},
+	},
+	{
 		name:  "who changes something first approves what nobody saw",
 		edits: []edit{{gather, "len(marks) > 0 {", "len(marks) > 1000 {"}},
 		ways:  []string{"changing the parent"},

@@ -17,6 +17,7 @@ limitations under the License.
 package holder
 
 import (
+	"strings"
 	"encoding/json"
 	"testing"
 	"time"
@@ -231,6 +232,14 @@ spec:
 				t.Errorf("message (-want +got):\n%s", diff)
 			}
 		})
+	}
+
+	v.obj.SetAnnotations(nil)
+	got := v.blockedMessage(v1alpha1.Decision{Operation: "Update", Kind: "ReplicaSet", Name: "web-1", Paths: []string{"spec.replicas"}}, nil, nil)
+	for _, want := range []string{"Who may initiate: User alice.", "To have children made as Deployment says, where rules allow it: kubectl annotate", "kausality.io/approve='*'"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
 	}
 }
 
