@@ -17,8 +17,8 @@ limitations under the License.
 package holder
 
 import (
-	"strings"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 

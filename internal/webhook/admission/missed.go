@@ -28,6 +28,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
@@ -55,7 +56,7 @@ func (g *Gatherer) Lapse(bool) { g.admitted.forget() }
 // the object has from then on an allowance that explains that it is another one.
 func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alpha1.AllowanceRecord, effective ledger.Ledger) []v1alpha1.Allowance {
 	if g.Baseline == nil || len(f.policiesBefore) == 0 || f.ParentState != decision.NoParent || f.Operator ||
-		ledger.Annotation(r.old, ledger.NameApproved) != "" || len(effective.Without(isAllowance)) > 0 {
+		keepsApproved(r.old) || len(effective.Without(isAllowance)) > 0 {
 		return nil
 	}
 	since, young := g.Baseline.Since()
@@ -151,4 +152,11 @@ func writeOf(obj *unstructured.Unstructured) string {
 		return strconv.FormatInt(generation, 10)
 	}
 	return "v" + obj.GetResourceVersion()
+}
+
+// keepsApproved reports whether an object has content that is kept of it: of one that only has a note that it returns
+// to what was approved, nothing tells what was changed.
+func keepsApproved(obj *unstructured.Unstructured) bool {
+	state, _ := approved.Decode(ledger.Annotation(obj, ledger.NameApproved)) // What cannot be read withholds.
+	return state != nil && !state.Returns()
 }
