@@ -19,7 +19,9 @@ package lineage
 import (
 	"maps"
 	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -58,6 +60,48 @@ func BookkeepingField(kinds Kinds, kind schema.GroupKind, c change.Change) bool 
 		return compositeFields.Has(field) || c.Path.String() == claimRefPath && c.Verb == change.Insert
 	case kinds.HasCategory(kind, CategoryClaim):
 		return claimFields.Has(field)
+	default:
+		return false
+	}
+}
+
+// foundBy are the fields by which Crossplane finds what it has made for an object: which objects
+// a composite resource is composed of, and which composite resource a claim has.
+var foundBy = map[string][][]string{
+	CategoryComposite: {{"spec", "crossplane", "resourceRefs"}, {"spec", "resourceRefs"}},
+	CategoryClaim:     {{"spec", resourceRefField}},
+}
+
+// FoundOtherwise returns the fields by which its system finds what it has made for an object of
+// the kind and that an update changes: whoever writes them decides what the system takes for its
+// own, and what it makes again, as it does not find that any more.
+func FoundOtherwise(kinds Kinds, kind schema.GroupKind, before, after map[string]any) []string {
+	var out []string
+	for _, category := range []string{CategoryComposite, CategoryClaim} {
+		if !kinds.HasCategory(kind, category) {
+			continue
+		}
+		for _, field := range foundBy[category] {
+			// No field that cannot be read is there, and none says where to find anything while it is empty.
+			was, _, _ := unstructured.NestedFieldNoCopy(before, field...)
+			is, _, _ := unstructured.NestedFieldNoCopy(after, field...)
+			if (!isEmpty(was) || !isEmpty(is)) && !equality.Semantic.DeepEqual(was, is) {
+				out = append(out, strings.Join(field, "."))
+			}
+		}
+	}
+	return out
+}
+
+// isEmpty reports whether a reference, or a list of them, names nothing.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
 	default:
 		return false
 	}

@@ -227,3 +227,36 @@ func TestWithoutBooks(t *testing.T) {
 		t.Errorf("of an object without a spec (-want +got):\n%s", diff)
 	}
 }
+
+func TestFoundOtherwise(t *testing.T) {
+	const refs = "spec: {crossplane: {resourceRefs: [{kind: Instance, name: a}], compositionRef: {name: b}}}"
+	for name, tc := range map[string]struct {
+		kind, before, after string
+		want                []string
+	}{
+		"what a composite resource is composed of": {
+			kind: "App", before: refs, after: "spec: {crossplane: {resourceRefs: [{kind: Instance, name: z}], compositionRef: {name: b}}}",
+			want: []string{"spec.crossplane.resourceRefs"},
+		},
+		"taken away": {kind: "App", before: refs, after: "spec: {size: 1}", want: []string{"spec.crossplane.resourceRefs"}},
+		"of an older definition": {
+			kind: "XDatabase", before: "spec: {size: 1}", after: "spec: {resourceRefs: [{name: z}]}", want: []string{"spec.resourceRefs"},
+		},
+		"which composite resource a claim has": {
+			kind: "Database", before: "spec: {resourceRef: {name: a}}", after: "spec: {resourceRef: {name: z}}", want: []string{"spec.resourceRef"},
+		},
+		"the composition":                {kind: "App", before: refs, after: "spec: {crossplane: {resourceRefs: [{kind: Instance, name: a}]}}"},
+		"nothing, written as a list":     {kind: "App", before: "spec: {size: 1}", after: "spec: {crossplane: {resourceRefs: []}}"},
+		"nothing, written as a map":      {kind: "Database", before: "spec: {}", after: "spec: {resourceRef: {}}"},
+		"the field of a claim elsewhere": {kind: "App", before: "spec: {}", after: "spec: {resourceRef: {name: z}}"},
+		"the same field of another kind": {kind: "ConfigMap", before: "spec: {}", after: refs},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind := schema.GroupKind{Group: "example.com", Kind: tc.kind}
+			got := FoundOtherwise(platform, kind, parse(t, "{"+tc.before+"}").Object, parse(t, "{"+tc.after+"}").Object)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("FoundOtherwise() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -2430,6 +2430,17 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
+		name:  "anybody says what Crossplane has made",
+		edits: []edit{{"internal/webhook/admission/books.go", "	return lineage.FoundOtherwise(", "	if true {\n		return nil\n	}\n	return lineage.FoundOtherwise("}},
+		ways:  []string{"naming another resource as what a new composite resource is composed of"},
+		cloud: true,
+	},
+	{
+		name:  "the author of what Crossplane finds is anybody in a phase that restricts nothing",
+		edits: []edit{{"internal/webhook/admission/books.go", " && !slices.ContainsFunc(f.Bounding(), denies)", ""}},
+		unit:  []string{"-run=TestFinding", admissionTests},
+	},
+	{
 		name:  "what is withheld of a claim is bookkeeping",
 		edits: []edit{{gather, " && (!f.claimed || !f.Parent.Withholds(c.Path))", ""}},
 		ways:  []string{"choosing a composition for somebody else's claim"},

@@ -163,11 +163,14 @@ func (v *Validator) count(req admission.Request, _ *ruling, resp admission.Respo
 // verdict lets through.
 func refusal(r *request, o *outcome) (admission.Response, bool) {
 	f, verdict, grant := o.facts, o.verdict, o.grant
+	elsewhere := f.foundOtherwise(r)
 	switch {
 	case len(f.leaving) > 0 && !selfContained(verdict):
 		return refusedLeaving(f), true
 	case f.attaches() && !selfContained(verdict):
 		return refusedAttaching(f), true
+	case len(elsewhere) > 0 && !selfContained(verdict):
+		return refusedFinding(f, elsewhere), true
 	case f.forgesMarks(r) && !selfContained(verdict):
 		return refusedForging(f), true
 	case f.entering && !selfContained(verdict):
