@@ -127,6 +127,10 @@ func (in *Input) isInitializing(act Act) bool {
 // it that no rule is missing.
 const ToLetGo = "to let go of it, or to adopt it"
 
+// WouldAdopt is part of what a requester is told whose request would make the child a stray, and does more than that.
+// The plugin knows by it that no change of the parent helps.
+const WouldAdopt = "would adopt it without a cause"
+
 // IsLetGo reports whether one of the acts lets go of the child, or adopts it, as the parent's controller
 // does: that takes no rule, and is for whoever may use the parent's allowances.
 func (in *Input) IsLetGo(acts []Act) bool { return slices.ContainsFunc(acts, in.isLetGo) }

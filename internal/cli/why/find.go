@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -329,12 +330,19 @@ func deniedChild(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEn
 	if out.CarriedOut = carriedOutSince(rec, e); out.CarriedOut != nil {
 		return out
 	}
-	out.Strays, out.Upgrade = straysOf(rec, with, e), upgradeOf(rec, e)
+	if out.Strays = straysOf(rec, with, e); !out.Stray && adopts(e) {
+		out.Adopting, out.Initiators = true, with.initiators(parent, rec.Spec.TargetRef)
+		return out // Neither a rule nor a new version lets it through.
+	}
+	out.Upgrade = upgradeOf(rec, e)
 	if !out.Stray {
 		out.Remedies = remedies(with.Named(e.Policies...), e)
 	}
 	return out
 }
+
+// adopts reports whether a request was refused as the parent would have adopted the child by it without a cause.
+func adopts(e v1alpha1.HistoryEntry) bool { return strings.Contains(e.Message, decision.WouldAdopt) }
 
 // isStray reports whether all of the children that a refusal is about were adopted without a cause.
 func isStray(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) bool {

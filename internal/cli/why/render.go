@@ -162,6 +162,7 @@ func renderRefusal(r Refusal, place string, t text.Terminal, wide bool, now time
 	if r.CarriedOut != nil {
 		facts.Row("since then", r.CarriedOut.text(now))
 	}
+	renderAdopting(&facts, r, len(r.Initiators) == 0)
 	renderStrays(&facts, r)
 	for _, remedy := range r.Remedies {
 		if !r.Held || remedy.Policy == "" {

@@ -88,7 +88,8 @@ type Refusal struct {
 	// ParentGone is true where the parent does not exist any more: nothing can be done about it, and nothing bounds
 	// the child now.
 	ParentGone bool `json:"parentGone,omitempty"`
-	// Initiators are who may make the change, where the object's own policies refuse it, and Conditions what has
+	// Initiators are who may make the change, where the object's own policies refuse it, or who may have the parent
+	// adopt the child, where that is what was refused, and Conditions what has
 	// to hold of the object then.
 	Initiators []string `json:"initiators,omitempty"`
 	Conditions []string `json:"conditions,omitempty"`
@@ -106,6 +107,9 @@ type Refusal struct {
 	// Held is true while something of the parent is withheld: no remedy helps before that has
 	// ended.
 	Held bool `json:"held,omitempty"`
+	// Adopting is true where the parent would have adopted the child without a cause, and more than that was
+	// asked: no allowance of the parent covers it before Initiators have given it that parent.
+	Adopting bool `json:"adopting,omitempty"`
 	// Stray is true of a child that was adopted without a cause: no allowance covers a change of it until
 	// an initiator approves it.
 	Stray bool `json:"stray,omitempty"`

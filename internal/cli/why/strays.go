@@ -85,6 +85,19 @@ func approveKey(parent v1alpha1.TargetReference, kind string) string {
 	return ledger.AnnotationKey(child, ledger.NameApprove)
 }
 
+// renderAdopting adds what there is to say of an adoption that was refused with what else was asked.
+func renderAdopting(facts *text.Table, r Refusal, untold bool) {
+	if !r.Adopting {
+		return
+	}
+	parent, child := phrase.Target(r.Parent), childText(r)
+	facts.Row("allowed by", fmt.Sprintf("no change of %s: it would adopt %s without a cause, as somebody made that, or had it taken for its own. "+
+		"%s may give it that parent (%s); what is allowed of %s covers it then",
+		parent, child, who(r.Initiators, untold), lineage.OwnersPath, parent))
+	facts.Row("or", fmt.Sprintf("delete %s, if it is not wanted, and see whether %s names it as its own, as in spec.crossplane.resourceRefs: "+
+		"who may initiate puts back what was there", child, parent))
+}
+
 // renderStrays adds what there is to say of strays.
 func renderStrays(facts *text.Table, r Refusal) {
 	s := r.Strays

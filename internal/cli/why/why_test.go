@@ -209,6 +209,8 @@ func TestWhy(t *testing.T) {
 		e.Kind = "Pod"
 		return e
 	}
+	adopting := denialOf(time.Minute, "Update", "other", "spec.replicas")
+	adopting.Message = "changing spec.replicas of ReplicaSet other is not allowed: Deployment grabs would adopt it without a cause, so that no allowance covers it"
 	debugged, resized := ofPod("spec.ephemeralContainers"), ofPod("spec.containers[0].resources.limits[cpu]")
 	imaged := ofPod("spec.containers[0].image")
 	listed := recordOf("list", v1alpha1.AllowanceRecordStatus{Active: []v1alpha1.Allowance{
@@ -280,6 +282,22 @@ Refused 60m ago  create of ReplicaSet/web-2
   asked by     mallory
   refused by   the API server, for the size of the annotations
   because      the annotations of ReplicaSet full-1 have no room
+`,
+		},
+		"of an adoption without a cause, with more than that": {
+			records: []v1alpha1.AllowanceRecord{recordOf("grabs", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{adopting}})},
+			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "grabs"},
+			want: `Refused 60s ago  update of ReplicaSet/other
+  asked by      mallory
+  not covered   spec.replicas
+  bounded by    Deployment/grabs, through AllowancePolicy deployment
+  allowed by    no change of Deployment/grabs: it would adopt ReplicaSet/other without a cause, as
+                somebody made that, or had it taken for its own. Group platform-team may give it
+                that parent (metadata.ownerReferences); what is allowed of Deployment/grabs covers
+                it then
+  or            delete ReplicaSet/other, if it is not wanted, and see whether Deployment/grabs names
+                it as its own, as in spec.crossplane.resourceRefs: who may initiate puts back what
+                was there
 `,
 		},
 		"of a child, at length": {

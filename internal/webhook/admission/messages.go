@@ -64,7 +64,7 @@ func (f *facts) allowing(v decision.Verdict) string {
 	case f.Parent.Deleting:
 		return "is being deleted and allows only what spec.deleting of the policy says"
 	case f.IsAdopted() && f.IsStray():
-		return "would adopt it without a cause, so that no allowance covers it"
+		return decision.WouldAdopt + ", so that no allowance covers it"
 	case f.IsStray():
 		return "adopted it without a cause, so that no allowance covers it"
 	case len(f.Parent.Surplus) > 0:
