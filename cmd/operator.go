@@ -110,7 +110,7 @@ type operator struct {
 	cache      *record.Cache
 	policies   *policy.Active
 	catalog    *catalogcontroller.Catalog
-	namespaces ancestry.Namespaces
+	namespaces ancestry.NamespaceReader
 	gates      *registry.Registry
 	// pathKeys are what the API server shows of itself.
 	pathKeys *pathkey.Keeper

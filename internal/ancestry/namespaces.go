@@ -75,6 +75,15 @@ func (r NamespaceReader) Labels(ctx context.Context, name string) map[string]str
 	return labelsOf(namespace)
 }
 
+// IsGoing reports whether a namespace is being deleted, and all that is in it will be. It asks the API
+// server: what is in the namespace may be deleted within milliseconds. A namespace that cannot be read
+// counts as one that stays.
+func (r NamespaceReader) IsGoing(ctx context.Context, name string) bool {
+	namespace := NewNamespace()
+	err := r.Live.Get(ctx, types.NamespacedName{Name: name}, namespace)
+	return err == nil && namespace.GetDeletionTimestamp() != nil
+}
+
 func labelsOf(namespace *unstructured.Unstructured) map[string]string {
 	if labels := namespace.GetLabels(); labels != nil {
 		return labels

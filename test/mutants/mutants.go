@@ -2430,6 +2430,16 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
+		name:  "an adoption that was refused is told like any change",
+		edits: []edit{{"internal/cli/why/find.go", "!out.Stray && adopts(e)", "adopts(e) && false"}},
+		unit:  []string{"-run=TestWhy$", "./internal/cli/why"},
+	},
+	{
+		name:  "a namespace that goes leaves what composes things",
+		edits: []edit{{"internal/controller/gate/place.go", "above.GetNamespace() != \"\" && r.Namespaces", "false && r.Namespaces"}},
+		unit:  []string{"-run=TestGoes", "./internal/controller/gate"},
+	},
+	{
 		name:  "anybody says what Crossplane has made",
 		edits: []edit{{"internal/webhook/admission/books.go", "	return lineage.FoundOtherwise(", "	if true {\n		return nil\n	}\n	return lineage.FoundOtherwise("}},
 		ways:  []string{"naming another resource as what a new composite resource is composed of"},

@@ -94,8 +94,8 @@ type Reconciler struct {
 	Policies *policy.Active
 	// Catalog knows all of them, and says when they change.
 	Catalog *catalog.Catalog
-	// Namespaces knows the labels of namespaces.
-	Namespaces ancestry.Namespaces
+	// Namespaces knows the labels of namespaces, and which of them are being deleted.
+	Namespaces Namespaces
 	// Upgrades are the UpgradeAllowances that let something through.
 	Upgrades *upgrade.Active
 	// Events are about the objects.
@@ -108,6 +108,13 @@ type Reconciler struct {
 	Settle time.Duration
 
 	memory memory
+}
+
+// Namespaces knows the labels of namespaces, and which of them are being deleted.
+type Namespaces interface {
+	ancestry.Namespaces
+	// IsGoing reports whether a namespace is being deleted.
+	IsGoing(ctx context.Context, name string) bool
 }
 
 // SetupWithManager adds the reconciler to mgr.

@@ -52,7 +52,7 @@ func (v view) planDeletion() plan {
 			}
 		}
 		return v.resume(held, setting, normal(eventDeletionAllowed, "The deletion goes on, and what the object stands for outside is deleted too as far as its author lets it."))
-	case v.deletionUntold && v.obj.GetDeletionTimestamp().Add(record.UnseenLimit).After(v.now):
+	case v.deletionUntold && v.isDeletedLately():
 		// Whoever follows a hint to orphan the object loses the deletion outside.
 		return plan{
 			situation: v.situation(reasonHeld, "The deletion by "+by(held)+" is being looked at: what is above the object goes as well, and it is not known yet what that takes along outside."),
@@ -62,6 +62,13 @@ func (v view) planDeletion() plan {
 		message := v.heldMessage(held)
 		return plan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
 	}
+}
+
+// isDeletedLately reports whether the object was deleted so short a time ago that it may not be known yet what
+// becomes of what is above it.
+func (v view) isDeletedLately() bool {
+	at := v.obj.GetDeletionTimestamp()
+	return at != nil && at.Add(record.UnseenLimit).After(v.now)
 }
 
 // planUndeleted ends the hold of an object whose deletion does not come: something

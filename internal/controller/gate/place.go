@@ -26,6 +26,7 @@ import (
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -145,9 +146,8 @@ func (r *Reconciler) placeDeletion(ctx context.Context, v *view, target gate.Tar
 		return err
 	}
 	if rec == nil || rec.Status.Deletion == nil || len(rec.Status.Deletion.Policies) == 0 {
-		above := ancestry.Parent(ctx, r.Holders, parent)
 		// Of a kind that no policy is for nobody will say, nor is it watched.
-		v.deletionUntold = len(r.Policies.Index().For(parent.GVK.GroupKind())) > 0 && (above == nil || above.GetDeletionTimestamp() != nil)
+		v.deletionUntold = len(r.Policies.Index().For(parent.GVK.GroupKind())) > 0 && v.isDeletedLately() && r.goes(ctx, parent)
 		return nil
 	}
 	v.deletionAllowed = slices.ContainsFunc(rec.Status.Deletion.Policies, func(name string) bool {
@@ -155,6 +155,14 @@ func (r *Reconciler) placeDeletion(ctx context.Context, v *view, target gate.Tar
 		return known && letsDelete(entry.Policy, target)
 	})
 	return nil
+}
+
+// goes reports whether a parent is gone or being deleted, or will be with its namespace: the namespace controller
+// deletes kind by kind, so that what is composed may go many seconds before what composes it.
+func (r *Reconciler) goes(ctx context.Context, parent lineage.Ref) bool {
+	above := ancestry.Parent(ctx, r.Holders, parent)
+	return above == nil || above.GetDeletionTimestamp() != nil ||
+		above.GetNamespace() != "" && r.Namespaces.IsGoing(ctx, above.GetNamespace())
 }
 
 // letsDelete reports whether the deleting section of a policy names a target with the

@@ -68,8 +68,8 @@ type view struct {
 	heldSince time.Time
 	// deletionAllowed says that a deletion is allowed that was not when it was held.
 	deletionAllowed bool
-	// deletionUntold says that what is above goes or is gone, and nobody has said yet by
-	// which policies.
+	// deletionUntold says that what is above goes, is gone, or is about to go with its namespace, and
+	// nobody has said yet by which policies.
 	deletionUntold bool
 	// uncreated says that what the object stands for was never there, and nothing in its ledger lets
 	// it be created; mayCreate, that something above may do so by now.
