@@ -17,6 +17,7 @@ limitations under the License.
 package why
 
 import (
+	"slices"
 	"strings"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -42,12 +43,20 @@ func upgradeOf(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) *Upgrade 
 			out.Versions = append(out.Versions, text+stateOf(known))
 		}
 	}
-	if d := rec.Status.LastDenial; d != nil && d.User == e.User && d.Kind == e.Kind {
+	if d := rec.Status.LastDenial; d != nil && d.User == e.User && d.Kind == e.Kind && isLast(rec, e) {
 		for _, id := range d.Upgrades {
 			out.Asked = append(out.Asked, withoutUID(id))
 		}
 	}
 	return out
+}
+
+// isLast reports whether a refusal is the last one that the target of a record had of such children of the same
+// requester: what was asked last may not have been there when one before it was refused.
+func isLast(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) bool {
+	return !slices.ContainsFunc(rec.Status.History, func(other v1alpha1.HistoryEntry) bool {
+		return other.Event == e.Event && other.User == e.User && other.Kind == e.Kind && other.Time.After(e.Time.Time)
+	})
 }
 
 // withoutUID returns what people know an UpgradeAllowance by: NAME/GENERATION of NAME/GENERATION/UID.
