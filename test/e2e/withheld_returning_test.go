@@ -92,13 +92,7 @@ var _ = Describe("What was carried out in part while its policy only warned, and
 			g.Expect(d.Status.ObservedGeneration).To(Equal(d.Generation))
 		}).Should(Succeed())
 		halfCarriedOut(ctx, policyFor(policies, "Deployment"), d, stranger)
-		GinkgoWriter.Printf("DBG half %d %v %v\n", d.Generation, d.Annotations, d.Status.ObservedGeneration)
 		stranger.change(ctx, d, image("web:1"))
-		GinkgoWriter.Printf("DBG back %d %v %v\n", d.Generation, d.Annotations, d.Status.ObservedGeneration)
-		DeferCleanup(func(ctx SpecContext) {
-			Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
-			GinkgoWriter.Printf("DBG end %d %v %+v\n", d.Generation, d.Annotations, d.Status)
-		})
 		shared.hasPods(ctx, ns, map[string]int{"web:1": 4})
 		shared.withholdsNothing(ctx, d)
 
