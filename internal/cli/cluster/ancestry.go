@@ -21,18 +21,15 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
-	"kausality.io/operator/internal/record"
 )
 
 // Ancestry returns the chain of an object, from the object up to its topmost ancestor. It decides
@@ -41,41 +38,21 @@ func (c *Cluster) Ancestry(
 	ctx context.Context, policies Policies, obj *unstructured.Unstructured, notes []string,
 ) (chain []policy.Holder, told []string) {
 	labels := &namespaces{cluster: c, notes: notes}
-	chain = ancestry.Chain(ctx, holders{c}, labels, policies.Index, obj)
+	chain = ancestry.Chain(ctx, c.holders(policies), labels, policies.Index, obj)
 	return chain, labels.notes
 }
 
-// holders reads holders live.
-type holders struct{ *Cluster }
-
-// Get implements ancestry.Getter.
-func (h holders) Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
-	return h.Object(ctx, gvk, key)
-}
-
-// ByUID implements ancestry.Getter. The API server finds nothing by UID, so that a parent is
-// found only under the coordinates by which its child names it.
-func (holders) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "objects with the UID"}, string(uid))
-}
-
-// Ignores implements ancestry.Getter: the record of an object says which of its parents are
-// none for it. What cannot be read says nothing.
-func (h holders) Ignores(ctx context.Context, obj *unstructured.Unstructured, parent lineage.Ref) bool {
-	records, err := h.RecordsOf(ctx, Target{GVK: obj.GroupVersionKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()})
-	return err == nil && slices.ContainsFunc(records, func(rec v1alpha1.AllowanceRecord) bool {
-		return rec.Spec.TargetRef.UID == obj.GetUID() && slices.Contains(record.IgnoredParents(&rec), parent.ID())
-	})
-}
-
-// Parent returns the parent of an object by which its chain goes on, and false where it has none.
-func (c *Cluster) Parent(ctx context.Context, policies Policies, obj *unstructured.Unstructured) (lineage.Ref, bool) {
-	return ancestry.Ref(ctx, holders{c}, policies.Index, obj)
+// Parent returns the parent of an object by which its chain goes on, and false where it has none. The error says
+// why nobody can tell whether another object is that parent, where what the object calls it does not exist.
+func (c *Cluster) Parent(ctx context.Context, policies Policies, obj *unstructured.Unstructured) (lineage.Ref, bool, error) {
+	h := c.holders(policies)
+	ref, ok := ancestry.Ref(ctx, h, policies.Index, obj)
+	return ref, ok, h.unread[ref.UID]
 }
 
 // Parents returns all parents of an object that policies may be about: each of them bounds it.
 func (c *Cluster) Parents(ctx context.Context, policies Policies, obj *unstructured.Unstructured) []lineage.Ref {
-	return ancestry.Refs(ctx, holders{c}, policies.Index, obj)
+	return ancestry.Refs(ctx, c.holders(policies), policies.Index, obj)
 }
 
 // namespaces reads the labels of namespaces, and notes what it cannot read.
@@ -93,7 +70,7 @@ func (n *namespaces) Labels(ctx context.Context, name string) map[string]string 
 	obj, err := n.cluster.Object(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, types.NamespacedName{Name: name})
 	labels := map[string]string{}
 	if err != nil {
-		n.notes = append(n.notes, fmt.Sprintf("Policies are taken to see no labels of namespace %s, as they cannot be read: %v", name, err))
+		n.note(fmt.Sprintf("Policies are taken to see no labels of namespace %s, as they cannot be read: %v", name, err))
 	} else if obj.GetLabels() != nil {
 		labels = obj.GetLabels()
 	}
@@ -104,10 +81,17 @@ func (n *namespaces) Labels(ctx context.Context, name string) map[string]string 
 	return labels
 }
 
+// note adds a note, once: several chains may go through one namespace.
+func (n *namespaces) note(text string) {
+	if !slices.Contains(n.notes, text) {
+		n.notes = append(n.notes, text)
+	}
+}
+
 // ParentUID returns the UID of the parent of an object, empty where it has none or that
 // cannot be read.
 func (c *Cluster) ParentUID(ctx context.Context, policies Policies, obj *unstructured.Unstructured) types.UID {
-	uid, _ := ancestry.ParentUID(ctx, holders{c}, policies.Index, obj)
+	uid, _ := ancestry.ParentUID(ctx, c.holders(policies), policies.Index, obj)
 	return uid
 }
 

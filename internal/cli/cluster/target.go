@@ -153,8 +153,8 @@ func (c *Cluster) HasNamespace(ctx context.Context) error {
 }
 
 // Object returns an object of any kind, and a NotFound error where there is none. What names another
-// object may leave out the version of its kind, as the marks of what a GeneratingPolicy made do: that which
-// the API server prefers is read then.
+// object may leave out the version of its kind, as the marks of what a GeneratingPolicy made do, or give one that is
+// not served: that which the API server prefers is read then.
 func (c *Cluster) Object(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
 	if gvk.Version == "" {
 		mapping, err := c.mapper.RESTMapping(gvk.GroupKind())
@@ -165,7 +165,13 @@ func (c *Cluster) Object(ctx context.Context, gvk schema.GroupVersionKind, key t
 	}
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(gvk)
-	if err := c.Get(ctx, key, obj); err != nil {
+	err := c.Get(ctx, key, obj)
+	if apimeta.IsNoMatchError(err) {
+		if mapping, unserved := c.mapper.RESTMapping(gvk.GroupKind()); unserved == nil && mapping.GroupVersionKind != gvk {
+			return c.Object(ctx, mapping.GroupVersionKind, key)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return obj, nil

@@ -71,12 +71,39 @@ func (h *holder) bound(kind schema.GroupKind) Bound {
 	case len(bound.Policies) == 0:
 		bound.Action = ""
 		bound.Permissions = []Permission{{What: anything, Because: "no policy in effect names " + kind.Kind + " for this phase"}}
-	case h.Adopting:
-		bound.Permissions = []Permission{{What: anything, Because: "Adopting: it was in the middle of something when its policy first took effect"}}
+	case h.finishes():
+		bound.Permissions = h.adopting(kind)
 	default:
 		bound.Permissions = slices.Concat(h.bySection(kind), h.byAllowance(kind))
 	}
 	return bound
+}
+
+// finishes reports whether the holder may finish what was under way when its policy first took effect.
+func (h *holder) finishes() bool {
+	return h.Adopting && !h.OneSided && len(decision.Marked(h.Ledger, h.Policies)) == 0
+}
+
+// adopting returns what is allowed of a kind meanwhile: anything, for those who may have begun what is under way, or go
+// on with it. Others may do what they may in any case, and an eviction is for the sake of the node.
+func (h *holder) adopting(kind schema.GroupKind) []Permission {
+	because := "Adopting: it was in the middle of something when its policy first took effect"
+	if h.you == nil {
+		because += ": for who may use its allowances, or initiate above its children; anybody else needs one"
+		return []Permission{{What: anything, Because: because}}
+	}
+	if h.mayInitiateAbove(kind) {
+		return []Permission{{What: anything, Because: because}}
+	}
+	others := h.notForYou(kind)
+	out := []Permission{{What: anything, Because: strings.Join(append([]string{because}, others...), ", ")}}
+	if len(others) == 0 {
+		return out
+	}
+	if kind == (schema.GroupKind{Kind: "Pod"}) {
+		out = append(out, Permission{What: "evictions", Because: because})
+	}
+	return slices.Concat(out, h.bySection(kind), h.byAllowance(kind))
 }
 
 // bySection returns what the section for the phase allows.

@@ -146,7 +146,7 @@ func asChild(s *sight) *Child {
 		c.Bound = Bound{Kind: kind.Kind, Permissions: []Permission{{What: anything, Because: "its parent does not exist"}}}
 		return c
 	}
-	chain := s.chain[1:]
+	chain := s.above
 	parent := holderOf(*s.parent, chain, s.policies)
 	parent.you = s.you
 	parent.OneSided = !s.ref.PointsBack(s.parent.obj, s.obj.obj)

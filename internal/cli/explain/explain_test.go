@@ -178,7 +178,7 @@ func see(t *testing.T, chain ...standing) *sight {
 		s.parent = &standing{}
 	}
 	if len(chain) > 1 {
-		s.parent = &chain[1]
+		s.parent, s.above = &chain[1], s.chain[1:]
 	}
 	return s
 }
@@ -388,11 +388,12 @@ It is waiting: its controller has not seen it yet.
 ITS CHILDREN, RIGHT NOW
   KIND         ALLOWED    BECAUSE
   ReplicaSet   anything   Adopting: it was in the middle of something when its policy first took
-                          effect
+                          effect: for who may use its allowances, or initiate above its children;
+                          anybody else needs one
 ` + deploymentRules + `
 WHY NOT MORE
-  Adopting   it was in the middle of something when its policy first took effect; until it settles
-             its children are unrestricted
+  Adopting   it was in the middle of something when its policy first took effect; until it settles,
+             its children are unrestricted for who may use its allowances, or initiate above them
 `,
 		},
 		"a root that is being upgraded": {
@@ -588,6 +589,51 @@ func TestBoundHistory(t *testing.T) {
 			got := h.bound(schema.GroupKind{Group: "apps", Kind: "ControllerRevision"})
 			want := Bound{Kind: "ControllerRevision", Policies: []string{"daemonset"}, Action: v1alpha1.ActionDeny, Permissions: tc.want}
 			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("bound (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What was under way when the policy came is for others to finish, and not for a stranger.
+func TestBoundAdopting(t *testing.T) {
+	const because = "Adopting: it was in the middle of something when its policy first took effect"
+	const others = ", not for mallory: for ServiceAccount kube-system/replicaset-controller"
+	withheld := v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "bob"}
+	for name, tc := range map[string]struct {
+		you        *policy.Requester
+		allowances []v1alpha1.Allowance
+		want       []Permission
+	}{
+		"nobody asks": {want: []Permission{{
+			What: anything, Because: because + ": for who may use its allowances, or initiate above its children; anybody else needs one",
+		}}},
+		"its controller asks": {
+			you:  &policy.Requester{Username: "system:serviceaccount:kube-system:replicaset-controller"},
+			want: []Permission{{What: anything, Because: because}},
+		},
+		"who may initiate above asks": {
+			you:  &policy.Requester{Username: "alice", Groups: []string{"platform-team"}},
+			want: []Permission{{What: anything, Because: because}},
+		},
+		"a stranger asks": {you: &policy.Requester{Username: "mallory"}, want: []Permission{
+			{What: anything, Because: because + others},
+			{What: "evictions", Because: because},
+			{What: "create and delete Pod", Because: "always (maintaining, AllowancePolicy replicaset)" + others},
+		}},
+		"something is withheld": {
+			you: &policy.Requester{Username: "system:serviceaccount:kube-system:replicaset-controller"}, allowances: []v1alpha1.Allowance{withheld},
+			want: []Permission{{
+				What: "evictions, and creating what carries nothing withheld", Because: "lost Pods are replaced while a change is withheld",
+			}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := see(t, replicaSet(t, tc.allowances...), deployment(t))
+			s.obj.rec.Status.Adopting = true
+			h := holderOf(s.obj, s.chain, s.policies)
+			h.you = tc.you
+			if diff := cmp.Diff(tc.want, h.bound(schema.GroupKind{Kind: "Pod"}).Permissions); diff != "" {
 				t.Errorf("bound (-want +got):\n%s", diff)
 			}
 		})

@@ -115,7 +115,8 @@ func recorded(status *v1alpha1.AllowanceRecordStatus, ref v1alpha1.TargetReferen
 	if status.Adopting {
 		out = append(out, Obstacle{
 			What: "Adopting", Since: status.AdoptingSince,
-			Message: "it was in the middle of something when its policy first took effect; until it settles its children are unrestricted",
+			Message: "it was in the middle of something when its policy first took effect; until it settles, its children are unrestricted " +
+				"for who may use its allowances, or initiate above them",
 		})
 	}
 	return out

@@ -21,11 +21,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/lineage"
@@ -40,7 +35,7 @@ func (s *sight) noteOthers(ctx context.Context, c *cluster.Cluster) {
 		if ref == s.ref {
 			continue
 		}
-		obj, err := readNamed(ctx, c, ref)
+		obj, err := c.Referred(ctx, ref)
 		if err != nil {
 			s.notes = append(s.notes, fmt.Sprintf("Whether %s bounds it as well cannot be told: %v", name(ref), err))
 		}
@@ -53,22 +48,6 @@ func (s *sight) noteOthers(ctx context.Context, c *cluster.Cluster) {
 			s.notes = append(s.notes, fmt.Sprintf("%s bounds it as well: what is allowed there has to cover a change, too: %s",
 				name(ref), phrase.Command("explain", targetOf(ref, nil))))
 		}
-	}
-}
-
-// readNamed reads the parent that a reference is to. It returns nil where that does not exist, or is another
-// object of the same name.
-func readNamed(ctx context.Context, c *cluster.Cluster, ref lineage.Ref) (*unstructured.Unstructured, error) {
-	obj, err := c.Object(ctx, ref.GVK, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
-	switch {
-	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case !ref.Names(obj):
-		return nil, nil
-	default:
-		return obj, nil
 	}
 }
 

@@ -34,9 +34,10 @@ import (
 
 // sight is what was read.
 type sight struct {
-	// obj is the object, and chain what stands above it, itself first.
-	obj   standing
-	chain []policy.Holder
+	// obj is the object, and chain what stands above it, itself first. above is the chain of its parent: in a circle
+	// of owners that has the object, too.
+	obj          standing
+	chain, above []policy.Holder
 	// parent is nil where the object has none, and its obj where it does not exist.
 	parent   *standing
 	ref      lineage.Ref
@@ -125,11 +126,12 @@ func (s *sight) recordOf(ctx context.Context, c *cluster.Cluster, obj *unstructu
 
 func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 	var ok bool
-	if s.ref, ok = c.Parent(ctx, s.policies, s.obj.obj); !ok {
+	var unread error
+	if s.ref, ok, unread = c.Parent(ctx, s.policies, s.obj.obj); !ok {
 		return nil
 	}
 	s.parent = &standing{}
-	obj, err := readNamed(ctx, c, s.ref)
+	obj, err := c.Referred(ctx, s.ref)
 	switch {
 	case apierrors.IsForbidden(err):
 		s.parent, s.parentUntold = nil, true
@@ -139,6 +141,11 @@ func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 	case obj != nil:
 		s.parent.obj = obj
 		s.parent.rec = s.recordOf(ctx, c, obj)
+		s.above, s.notes = c.Ancestry(ctx, s.policies, obj, s.notes)
+	case unread != nil:
+		s.parent, s.parentUntold = nil, true
+		s.notes = append(s.notes, fmt.Sprintf("There is no %s with the UID that it names, and an owner is who has that, "+
+			"whatever it is called. What holds for it as a child cannot be told: %v", name(s.ref), unread))
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ import (
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/clustertest"
 	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/record"
 )
 
 // TestReadOfAClaim reads what there is of a claim whose composite resource, which is in no namespace, is
@@ -155,5 +156,124 @@ func TestReadOfAHiddenParent(t *testing.T) {
 	page := render(build(seen), text.Terminal{Width: text.DefaultWidth}, now)
 	if !strings.Contains(page, "You may not read its parent.") || !strings.Contains(page, "What holds for it as a child of Deployment/web cannot be told: ") {
 		t.Errorf("it does not say what it could not read:\n%s", page)
+	}
+}
+
+// ownedBy returns a ReplicaSet, and what it calls its owner, which has the UID of Deployment web.
+func ownedBy(apiVersion, kind, name string) *appsv1.ReplicaSet {
+	return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "rs", UID: "rs", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: apiVersion, Kind: kind, Name: name, UID: "web", Controller: new(true),
+	}}}}
+}
+
+// bounding returns a policy by which objects of a kind bound what they own of another one.
+func bounding(kind, children string) *v1alpha1.AllowancePolicy {
+	return &v1alpha1.AllowancePolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: strings.ToLower(kind)},
+		Spec: v1alpha1.AllowancePolicySpec{
+			For:      v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: kind},
+			Subjects: []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectGroup, Name: "platform-team"}, MayInitiate: true}},
+			Rules: []v1alpha1.Rule{{Trigger: "spec", Policies: []v1alpha1.PolicyEntry{{
+				Target:   v1alpha1.Target{APIGroup: new("apps"), APIVersion: "v1", Resource: children},
+				Relation: v1alpha1.RelationControllerChild, Mutations: []v1alpha1.FieldMutation{{JSONPath: "spec"}},
+			}}}},
+		},
+		Status: v1alpha1.AllowancePolicyStatus{AdoptedGeneration: 1},
+	}
+}
+
+// workloads is a cluster that serves Deployments and ReplicaSets, and refuses the lists that may does not allow.
+func workloads(t *testing.T, may func(list client.ObjectList, namespace string) bool, objects ...client.Object) *cluster.Cluster {
+	t.Helper()
+	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion})
+	for _, kind := range []string{"Deployment", "ReplicaSet"} {
+		mapper.Add(appsv1.SchemeGroupVersion.WithKind(kind), apimeta.RESTScopeNamespace)
+	}
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), apimeta.RESTScopeRoot)
+	unserved := interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if kind := obj.GetObjectKind().GroupVersionKind(); !kind.Empty() {
+				if _, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
+					return err
+				}
+			}
+			return c.Get(ctx, key, obj, opts...)
+		},
+		List: clustertest.Listing(may).List,
+	}
+	of := func(field func(v1alpha1.TargetReference) string) client.IndexerFunc {
+		return func(o client.Object) []string { return []string{field(o.(*v1alpha1.AllowanceRecord).Spec.TargetRef)} } //nolint:forcetypeassert // they are those of records
+	}
+	return cluster.New(fake.NewClientBuilder().WithScheme(clustertest.Scheme(t, corev1.AddToScheme, appsv1.AddToScheme)).WithRESTMapper(mapper).
+		WithObjects(objects...).WithStatusSubresource().WithInterceptorFuncs(unserved).
+		WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.kind", of(func(ref v1alpha1.TargetReference) string { return ref.Kind })).
+		WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.name", of(func(ref v1alpha1.TargetReference) string { return ref.Name })).
+		Build(), "shop", clustertest.Serving(appsv1.SchemeGroupVersion))
+}
+
+// TestReadOfARenamedParent reads what there is of an object that calls its owner otherwise than it is called: an owner
+// is who has the UID.
+func TestReadOfARenamedParent(t *testing.T) {
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web"}}
+	rec := &v1alpha1.AllowanceRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-web", Labels: map[string]string{record.LabelTargetUID: "web"}},
+		Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
+			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "web",
+		}},
+	}
+	all := func(client.ObjectList, string) bool { return true }
+	onlyHere := func(list client.ObjectList, namespace string) bool {
+		return clustertest.IsPolicies(list) || clustertest.IsRecords(list) && namespace != ""
+	}
+	const bounds, unbound = "Its parent is Deployment/web, Steady", "does not exist: nothing bounds it."
+	for name, tc := range map[string]struct {
+		rs   *appsv1.ReplicaSet
+		more []client.Object
+		may  func(client.ObjectList, string) bool
+		want []string
+	}{
+		"as it is called":                     {ownedBy("apps/v1", "Deployment", "web"), []client.Object{web}, all, []string{bounds}},
+		"by a version that is not served":     {ownedBy("apps/v9", "Deployment", "web"), []client.Object{web}, all, []string{bounds}},
+		"by another name":                     {ownedBy("apps/v1", "Deployment", "zzz"), []client.Object{web}, all, []string{bounds}},
+		"by another group":                    {ownedBy("nogroup.example.com/v1", "Deployment", "web"), []client.Object{web}, all, []string{bounds}},
+		"by another kind":                     {ownedBy("apps/v1", "Nope", "web"), []client.Object{web}, all, []string{bounds}},
+		"by another group, with a record":     {ownedBy("nogroup.example.com/v1", "Deployment", "web"), []client.Object{web, rec}, onlyHere, []string{bounds}},
+		"it is gone":                          {ownedBy("apps/v1", "Deployment", "web"), nil, all, []string{unbound}},
+		"nobody can tell whether it is there": {ownedBy("apps/v1", "Deployment", "zzz"), []client.Object{web}, onlyHere, []string{"You may not read its parent.", "There is no Deployment/zzz"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+			objects := append([]client.Object{namespace, tc.rs.DeepCopy(), bounding("Deployment", "replicasets")}, tc.more...)
+			seen, err := read(t.Context(), workloads(t, tc.may, objects...), cluster.Target{GVK: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), Namespace: "shop", Name: "rs"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := strings.Join(strings.Fields(render(build(seen), text.Terminal{Width: text.DefaultWidth}, now)), " ")
+			for _, want := range tc.want {
+				if !strings.Contains(page, want) {
+					t.Errorf("explain does not say %q:\n%s", want, page)
+				}
+			}
+		})
+	}
+}
+
+// TestReadOfACircle reads what there is of an object that owns its own parent: the parent bounds it as any other would.
+func TestReadOfACircle(t *testing.T) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	rs := ownedBy("apps/v1", "Deployment", "web")
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true),
+	}}}}
+	below := bounding("Deployment", "replicasets") // It only goes on with what begins at the ReplicaSet.
+	below.Spec.Subjects[0].MayInitiate = false
+	c := workloads(t, func(client.ObjectList, string) bool { return true }, namespace, rs, web, below, bounding("ReplicaSet", "deployments"))
+	seen, err := read(t.Context(), c, cluster.Target{GVK: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), Namespace: "shop", Name: "rs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Bound{Kind: "ReplicaSet", Policies: []string{"deployment"}, Action: v1alpha1.ActionDeny}
+	if diff := gocmp.Diff(want, build(seen).AsChild.Bound); diff != "" {
+		t.Errorf("what holds for it as a child (-want +got):\n%s", diff)
 	}
 }

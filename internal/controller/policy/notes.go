@@ -168,14 +168,16 @@ func carriesOut(index *policy.Index, p *policy.Policy, subject v1alpha1.PolicySu
 }
 
 // withUncoveredOwner adds to kinds the one that owns an object which p selects, where index
-// has no policy for it. It matters where chains begin.
+// has no policy for it. It matters where chains begin. What the object calls its owner says nothing
+// where the one with that UID has a policy: that bounds it.
 func (a *Adoption) withUncoveredOwner(ctx context.Context, kinds []schema.GroupKind, index *policy.Index, p *policy.Policy, obj *unstructured.Unstructured) []schema.GroupKind {
 	parent, ok := lineage.Parent(index, obj)
 	if !ok || !p.HasInitiator() {
 		return kinds
 	}
 	kind := parent.GVK.GroupKind()
-	if len(index.For(kind)) > 0 || slices.Contains(kinds, kind) {
+	if len(index.For(kind)) > 0 || slices.Contains(kinds, kind) ||
+		slices.ContainsFunc(ancestry.Refs(ctx, a.Holders, index, obj), parent.SameParent) {
 		return kinds
 	}
 	if holder := ancestry.Holder(ctx, a.Namespaces, obj); p.Selects(holder.Labels, holder.NamespaceLabels) {

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
@@ -116,7 +117,8 @@ func TestUncoveredOwners(t *testing.T) {
 	objects := controllertest.Holders{
 		controllertest.Workload("ReplicaSet", "alone"),
 		controllertest.OwnedBy(controllertest.Workload("ReplicaSet", "web-1"), web), controllertest.OwnedBy(controllertest.Workload("ReplicaSet", "web-2"), web),
-		controllertest.OwnedBy(controllertest.Workload("ReplicaSet", "app-1"), app),
+		controllertest.OwnedBy(controllertest.Workload("ReplicaSet", "app-1"), app), web,
+		calling(controllertest.OwnedBy(controllertest.Workload("ReplicaSet", "web-3"), web), "nogroup.example.com/v1", "Deployment"),
 	}
 	withDeployments := append(controllertest.Compiled(t, controllertest.PolicyFor("Deployment")), p)
 
@@ -124,8 +126,10 @@ func TestUncoveredOwners(t *testing.T) {
 		policies []*policy.Policy
 		want     []schema.GroupKind
 	}{
-		"two kinds of owners":      {[]*policy.Policy{p}, []schema.GroupKind{{Group: "example.com", Kind: "App"}, {Group: "apps", Kind: "Deployment"}}},
-		"one of them has a policy": {withDeployments, []schema.GroupKind{{Group: "example.com", Kind: "App"}}},
+		"each kind of owners": {[]*policy.Policy{p}, []schema.GroupKind{
+			{Group: "example.com", Kind: "App"}, {Group: "apps", Kind: "Deployment"}, {Group: "nogroup.example.com", Kind: "Deployment"},
+		}},
+		"one of them has a policy, whatever it is called": {withDeployments, []schema.GroupKind{{Group: "example.com", Kind: "App"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			adoption := &Adoption{Holders: objects, Namespaces: controllertest.NoNamespaceLabels{}, Clock: clock.RealClock{}}
@@ -138,4 +142,12 @@ func TestUncoveredOwners(t *testing.T) {
 			}
 		})
 	}
+}
+
+// calling has an object call its owner otherwise.
+func calling(obj *unstructured.Unstructured, apiVersion, kind string) *unstructured.Unstructured {
+	owners := obj.GetOwnerReferences()
+	owners[0].APIVersion, owners[0].Kind = apiVersion, kind
+	obj.SetOwnerReferences(owners)
+	return obj
 }
