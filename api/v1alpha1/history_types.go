@@ -30,7 +30,8 @@ const (
 	// EventWithheld is a change of the target by somebody who may not initiate it.
 	EventWithheld HistoryEvent = "Withheld"
 	// EventRefused is a change of the target that was refused, by somebody who may not
-	// make it.
+	// make it, or one of an object by which its controller would have scaled the target, or a
+	// child of it.
 	EventRefused HistoryEvent = "Refused"
 	// EventReleased is the end of a withheld change: it was approved, changed or
 	// taken back; or, by the reason CarriedOut, it was carried out while nobody was asked.
@@ -96,10 +97,11 @@ type HistoryEntry struct {
 	// reason is the name of the check that decided about a child.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// kind of the child; left out where the entry is about the target itself.
+	// kind of the child, or, of a Refused entry, of what would have scaled the target or a
+	// child; left out where the entry is about the target itself.
 	// +optional
 	Kind string `json:"kind,omitempty"`
-	// names of the children, the latest first. There may have been more.
+	// names of the objects of that kind, the latest first. There may have been more.
 	// +optional
 	// +listType=atomic
 	Names []string `json:"names,omitempty"`

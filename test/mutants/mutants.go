@@ -1418,6 +1418,11 @@ var mutants = []mutant{
 		},
 	},
 	{
+		name:  "refused autoscalers are in no record",
+		edits: []edit{{"internal/webhook/admission/deputies.go", "	v.Records.Observe(d.refused(r, resp.Result.Message))\n", ""}},
+		unit:  []string{admissionTests, "-run=TestDeputies"},
+	},
+	{
 		name: "an older autoscaler says less",
 		// Policies that name no autoscalers ask for the version that has all fields.
 		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "target: {apiGroup: autoscaling, apiVersion: v2,", "target: {apiGroup: autoscaling, apiVersion: v1,"}},

@@ -227,7 +227,7 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 		isTarget := subject == nil || subject.Is(rec.Spec.TargetRef)
 		for _, e := range rec.Status.History {
 			switch {
-			case e.Event == v1alpha1.EventRefused && isTarget:
+			case e.Event == v1alpha1.EventRefused && (isTarget || isChild(*subject, e)):
 				report.Refusals = append(report.Refusals, refusedItself(rec, with, e))
 			case isSpared(e) && isTarget:
 				report.Spared = append(report.Spared, refusedItself(rec, with, e))
@@ -352,8 +352,8 @@ func isStray(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) bool {
 	return len(e.Names) > 0 && !slices.ContainsFunc(e.Names, func(name string) bool { return !isOne(name) })
 }
 
-// refusedItself returns a change of a record's target that its own policies refused. Of a target that is gone
-// nobody can make it.
+// refusedItself returns a change of a record's target that its own policies refused, or one of what would have scaled
+// the target. Of a target that is gone nobody can make it.
 func refusedItself(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEntry) Refusal {
 	at := with.of(rec)
 	out := Refusal{HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name, ParentGone: at.gone, Remedies: []Remedy{}}

@@ -193,9 +193,13 @@ func renderUpgrade(facts *text.Table, u *Upgrade) {
 }
 
 // renderRefusedItself adds what there is to say of a change that the object's own policies
-// refuse.
+// refuse, or of what would have changed the object by its controller.
 func renderRefusedItself(facts *text.Table, r Refusal, wide bool) {
-	if len(r.Paths) > 0 {
+	switch {
+	case len(r.Paths) == 0:
+	case r.Kind != "":
+		facts.Row("would change", strings.Join(r.Paths, ", ")+" of "+phrase.Target(r.Parent))
+	default:
 		facts.Row("of", strings.Join(r.Paths, ", "))
 	}
 	facts.Row("refused by", "AllowancePolicy "+strings.Join(r.Policies, ", "))
@@ -237,9 +241,10 @@ func gone(r Refusal) string {
 // changeText says what was refused.
 func changeText(r Refusal) string { return strings.ToLower(r.Operation) + " of " + childText(r) }
 
-// childText names the first of the children that were refused, or the object itself.
+// childText names the first of the children that were refused, or of what would have scaled the object, or the object
+// itself.
 func childText(r Refusal) string {
-	if r.Event == v1alpha1.EventRefused {
+	if r.Event == v1alpha1.EventRefused && r.Kind == "" {
 		return phrase.Target(r.Parent)
 	}
 	switch len(r.Names) {

@@ -609,3 +609,41 @@ func TestWhyOfWhatIsNotThere(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedAutoscaler asks why of an autoscaler that was refused, and of what it would have scaled.
+func TestRefusedAutoscaler(t *testing.T) {
+	rec := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{{
+		Time: before(time.Minute), Event: v1alpha1.EventRefused, Operation: "Create", User: "mallory", Policies: []string{"deployment"},
+		Kind: "HorizontalPodAutoscaler", Names: []string{"x"}, Paths: []string{"spec.replicas"},
+		Message: "HorizontalPodAutoscaler x would scale Deployment web in the name of its own controller, and is for who may do that",
+	}}})
+	target := func(group, kind, name string) *cluster.Target {
+		return &cluster.Target{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespace: "shop", Name: name}
+	}
+	const want = `Refused 60s ago  create of HorizontalPodAutoscaler/x
+  asked by       mallory
+  would change   spec.replicas of Deployment/web
+  refused by     AllowancePolicy deployment
+`
+	for name, tc := range map[string]struct {
+		subject *cluster.Target
+		want    string
+	}{
+		"of what it would have scaled":    {target("apps", "Deployment", "web"), want},
+		"of itself":                       {target("autoscaling", "HorizontalPodAutoscaler", "x"), want},
+		"of the namespace":                {nil, want},
+		"of another one":                  {target("autoscaling", "HorizontalPodAutoscaler", "y"), ""},
+		"of another one of the same name": {target("apps", "Deployment", "x"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got string
+			report := collect([]v1alpha1.AllowanceRecord{rec}, scene{}, tc.subject)
+			for _, r := range report.Refusals {
+				got += renderRefusal(r, "", text.Terminal{Width: text.DefaultWidth}, false, now)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("why (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -202,17 +202,15 @@ func refusedDelegation(r *request, d *delegation) admission.Response {
 	target := objectText(d.scale.gvk.Kind, d.scale.name)
 	message := fmt.Sprintf("%s would scale %s in the name of its own controller, and is for who may do that: ",
 		objectText(r.gvk.Kind, r.objectName()), target)
-	policies := names(d.facts.OwnPolicies)
 	if !d.verdict.Allowed {
 		message += denial(d.facts, d.verdict)
-		policies = names(d.verdict.Policies)
 	} else {
 		message += fmt.Sprintf("%s may not initiate a change of %s of %s", r.requester.Username, d.scale.scale.Path, target)
 		message += d.facts.whoMayInitiate([]string{d.scale.scale.Path})
 	}
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{
-		auditReason: "Deputy", auditTarget: d.text(), auditPolicies: strings.Join(policies, ","),
+		auditReason: "Deputy", auditTarget: d.text(), auditPolicies: strings.Join(d.policies(), ","),
 	}
 	return resp
 }
@@ -220,15 +218,40 @@ func refusedDelegation(r *request, d *delegation) admission.Response {
 // text names what would be scaled.
 func (d *delegation) text() string { return d.scale.gvk.Kind + "/" + d.scale.name }
 
-// tellDelegation tells the people of an object who would have had it scaled by another.
+// tellDelegation tells the people of an object who would have had it scaled by another, and the record that tells
+// of refused scales of it: its own, or that of its parent where no policy of its own is about it.
 func (v *Validator) tellDelegation(r *request, d *delegation, resp admission.Response) {
 	if r.dryRun || !d.exists {
 		return
 	}
+	v.Records.Observe(d.refused(r, resp.Result.Message))
 	v.Notices.Post(eventrecorder.Notice{
 		Reason: eventrecorder.Denied, Action: operationText(r), About: d.scale.target(),
 		Text: r.requester.Username + " was refused: " + resp.Result.Message,
 	})
+}
+
+// refused returns what is recorded of a refusal.
+func (d *delegation) refused(r *request, message string) record.Outcome {
+	e := v1alpha1.HistoryEntry{
+		Event: v1alpha1.EventRefused, User: r.requester.Username, Operation: operationText(r),
+		Kind: r.gvk.Kind, Names: []string{r.objectName()}, Policies: d.policies(), Message: message,
+	}
+	target := d.scale.target()
+	if len(d.facts.OwnPolicies) == 0 {
+		target = d.facts.parent // The field is none of it.
+	} else {
+		e.Paths = []string{d.scale.scale.Path}
+	}
+	return record.Outcome{Target: target, History: []v1alpha1.HistoryEntry{e}}
+}
+
+// policies are those because of which it is refused.
+func (d *delegation) policies() []string {
+	if d.verdict.Allowed {
+		return names(d.facts.OwnPolicies)
+	}
+	return names(d.verdict.Policies)
 }
 
 // noteDelegation notes with an object who has it scaled from now on: what its autoscaler

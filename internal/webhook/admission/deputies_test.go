@@ -17,14 +17,17 @@ limitations under the License.
 package admission
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 )
 
 // autoscaler returns an autoscaler for Deployment web, of so many Pods at most.
@@ -63,6 +66,11 @@ func TestDeputies(t *testing.T) {
 		refused      []string
 		// noted is true where the Deployment's record says who did it.
 		noted, warned bool
+		// policies are those that there are, of both kinds if none are named.
+		policies []string
+		// on is the object whose record says what was refused, Deployment/web where none is named.
+		on     string
+		dryRun bool
 	}{
 		"a stranger makes one": {
 			user: "mallory", after: autoscaler("v2", 9), cached: deployment(3), live: deployment(3),
@@ -100,6 +108,15 @@ func TestDeputies(t *testing.T) {
 		"a stranger makes one for a child": {
 			user: "mallory", after: pointingAt(autoscaler("v2", 9), "apps/v1", "ReplicaSet", "web-1"), cached: deployment(3), live: deployment(3),
 			refused: []string{"HorizontalPodAutoscaler web would scale ReplicaSet web-1", "is not allowed by its parent Deployment web"},
+			on:      "ReplicaSet/web-1",
+		},
+		"a stranger makes one for a child that has no policy of its own": {
+			user: "mallory", after: pointingAt(autoscaler("v2", 9), "apps/v1", "ReplicaSet", "web-1"), cached: deployment(3), live: deployment(3),
+			policies: []string{deploymentPolicy}, refused: []string{"is not allowed by its parent Deployment web"},
+		},
+		"a stranger asks what would happen": {
+			user: "mallory", after: autoscaler("v2", 9), cached: deployment(3), live: deployment(3), dryRun: true,
+			refused: []string{"mallory may not initiate"},
 		},
 		"who may initiate above makes one for a child": {
 			user: "alice", groups: platformTeam, after: pointingAt(autoscaler("v2", 9), "apps/v1", "ReplicaSet", "web-1"), cached: deployment(3), live: deployment(3),
@@ -139,8 +156,13 @@ func TestDeputies(t *testing.T) {
 			if tc.live != nil {
 				w.live[key("Deployment", "web")] = tc.live
 			}
-			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
-			resp := validator.Handle(t.Context(), asking(t, tc.user, tc.groups, tc.before, tc.after))
+			if tc.policies == nil {
+				tc.policies = []string{deploymentPolicy, replicaSetPolicy}
+			}
+			_, validator := w.hooks(t, tc.policies...)
+			req := asking(t, tc.user, tc.groups, tc.before, tc.after)
+			req.DryRun = &tc.dryRun
+			resp := validator.Handle(t.Context(), req)
 			if resp.Allowed != (len(tc.refused) == 0) {
 				t.Fatalf("allowed %t: %+v", resp.Allowed, resp.Result)
 			}
@@ -154,16 +176,45 @@ func TestDeputies(t *testing.T) {
 			}
 			var by []string
 			for _, o := range w.observed {
-				if o.Decision.Kind == tc.after.GetKind() {
+				if o.Decision != nil && o.Decision.Kind == tc.after.GetKind() {
 					by = append(by, o.Decision.User)
 				}
 			}
 			if noted := slices.Equal(by, []string{tc.user}); noted != tc.noted {
 				t.Errorf("noted %t: %v", noted, w.observed)
 			}
-			if told := len(w.notices) > 0; told != (len(tc.refused) > 0 && (tc.cached != nil || tc.live != nil)) {
+			tells := len(tc.refused) > 0 && (tc.cached != nil || tc.live != nil) && !tc.dryRun
+			if told := len(w.notices) > 0; told != tells {
 				t.Errorf("told: %v", w.notices)
+			}
+			var want []string
+			if tells {
+				want = []string{strings.Join([]string{cmp.Or(tc.on, "Deployment/web"), tc.user, operationOf(tc.before), tc.after.GetKind(), "web", resp.Result.Message}, " ")}
+			}
+			if diff := gocmp.Diff(want, refusedIn(w.observed)); diff != "" {
+				t.Errorf("records of the refusal (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// operationOf returns how an object is written that was there before, or was not.
+func operationOf(before *unstructured.Unstructured) string {
+	if before == nil {
+		return "Create"
+	}
+	return "Update"
+}
+
+// refusedIn returns what is recorded of refusals.
+func refusedIn(observed []record.Outcome) []string {
+	var out []string
+	for _, o := range observed {
+		for _, e := range o.History {
+			if e.Event == v1alpha1.EventRefused {
+				out = append(out, strings.Join(slices.Concat([]string{o.Target.Kind + "/" + o.Target.Name, e.User, e.Operation, e.Kind}, e.Names, []string{e.Message}), " "))
+			}
+		}
+	}
+	return out
 }
