@@ -539,6 +539,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Records:           o.records,
 		Notices:           eventrecorder.NewBoard(o.GetEventRecorder("kausality"), o.clock),
 		Kinds:             o.kinds,
+		Unserved:          &discovery.Lacking{Discovery: o.discovery, Clock: o.clock},
 		OperatorNamespace: o.namespace,
 		Clock:             o.clock,
 		Pods:              admission.PodReader{Reader: o.GetAPIReader()},

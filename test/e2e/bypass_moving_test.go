@@ -224,6 +224,10 @@ func movingChildren() []bypass {
 			Expect(s.rogue.Create(ctx, orphan, client.DryRunAll)).To(Succeed())
 			Expect(s.rogue.warned.take()).To(ContainSubstring("which does not exist; nothing bounds it"))
 			Expect(orphan.Annotations).NotTo(HaveKey(replicaSetLedgerKey), "it was given something")
+			orphan.OwnerReferences[0].APIVersion, orphan.OwnerReferences[0].Kind = "nogroup.example.org/v1", "Nope"
+			orphan.ResourceVersion, orphan.UID = "", ""
+			Expect(s.rogue.Create(ctx, orphan, client.DryRunAll)).To(Succeed())
+			Expect(s.rogue.warned.take()).To(ContainSubstring("which does not exist, as Nope in nogroup.example.org/v1 is not served; it bounds nothing"))
 		}},
 	}
 }

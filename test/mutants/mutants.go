@@ -1046,6 +1046,11 @@ var mutants = []mutant{
 		},
 	},
 	{
+		name:  "an owner of a kind that is not served is taken to be there",
+		edits: []edit{{"internal/webhook/admission/unserved.go", "		if g.Unserved.Lacks(ctx, ref.GVK) {", "		if false {"}},
+		unit:  []string{admissionTests, "-run=TestUnservedOwners"},
+	},
+	{
 		name:  "an owner that is known is not named again",
 		edits: []edit{{"internal/lineage/changes.go", "		if another || !known &&", "		if another && false || !known &&"}},
 		ways:  []string{"naming the owner of a child a second time, otherwise"},

@@ -38,7 +38,7 @@ allowed it.
 
 With an object: refusals of changes of it and of its children, changes of it that are
 withheld, and what waits further below. Without: those of all objects in the
-namespace, or with -A in all namespaces, the latest first.`
+namespace, or with -A in all namespaces. Refusals are told the latest first.`
 
 const example = `  # Why does this rollout not go on?
   kubectl kausality why deployment/web

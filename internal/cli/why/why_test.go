@@ -641,7 +641,7 @@ func TestRefusedAutoscaler(t *testing.T) {
 			for _, r := range report.Refusals {
 				got += renderRefusal(r, "", text.Terminal{Width: text.DefaultWidth}, false, now)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("why (-want +got):\n%s", diff)
 			}
 		})

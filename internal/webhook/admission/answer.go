@@ -131,6 +131,7 @@ func warnings(r *request, o *outcome) []string {
 		out = append(out, fmt.Sprintf("kausality: %s names the owner %s %s, which does not exist; nothing bounds it",
 			objectText(o.Child.GVK.Kind, o.Child.Name), o.goneParent, o.goneName))
 	}
+	out = append(out, o.unservedWarnings()...)
 	if o.AdoptsWithoutCause() {
 		out = append(out, "kausality: "+o.strayNotice(r))
 	}

@@ -181,6 +181,8 @@ type Gatherer struct {
 	Generators Generators
 	// Upgrades are the UpgradeAllowances that let something through; nil where there are none.
 	Upgrades *upgrade.Active
+	// Unserved knows which kinds are not served; nil where nobody does.
+	Unserved Unserved
 	// Versions know which versions make a request, by what an upgrade is of; nil where nobody
 	// does.
 	Versions upgrade.Sources
@@ -231,6 +233,8 @@ type facts struct {
 	index *policy.Index
 	// ledgerError is set where the object's stored ledger cannot be read.
 	ledgerError error
+	// unserved are the owners that the request gives the object whose kind is not served.
+	unserved []lineage.Ref
 	// hasMissed is true where the object was changed while no operator looked.
 	hasMissed bool
 	// record is the object's own, nil where it has none.
@@ -324,6 +328,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	if r.beyondGenerations(ctx, f) || r.mayMoveSwitch(f) {
 		f.Child.Generation++
 	}
+	g.gatherUnserved(ctx, r, f)
 	f.glass = g.glass(ctx, r, f)
 	if f.glass.breaks(r) {
 		f.BreakGlass = f.glass.reason
