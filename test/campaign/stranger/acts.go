@@ -136,11 +136,14 @@ func outcome(err error) string {
 // perform plays the act.
 func (p *performance) perform(ctx context.Context) (string, error) {
 	below := p.What == plan.Approve && !slices.Contains(plan.Parents, p.Resource)
-	if p.Who == plan.Alice && p.What != plan.Evict && p.What != plan.Autoscale && !below {
+	if p.Who == plan.Alice && !slices.Contains([]plan.What{plan.Evict, plan.Autoscale, plan.Reach}, p.What) && !below {
 		return p.initiate(ctx)
 	}
 	if p.Who == plan.Bob && p.What == plan.Part && p.Resource == "things" && p.r.IntN(3) == 0 {
 		return p.reachDown(ctx)
+	}
+	if p.What == plan.Thin {
+		return p.thin(ctx)
 	}
 	if err := p.find(ctx); err != nil {
 		return "", err
@@ -149,6 +152,8 @@ func (p *performance) perform(ctx context.Context) (string, error) {
 	switch p.What {
 	case plan.Approve:
 		return name, p.approve(ctx, p.obj)
+	case plan.Reach:
+		return name, p.reach(ctx)
 	case plan.Copy, plan.Delete, plan.DeleteCollection, plan.Scale, plan.Evict, plan.Debug, plan.Resize, plan.Bind, plan.Autoscale:
 		return name, p.call(ctx)
 	default:
@@ -214,6 +219,8 @@ func (p *performance) initiate(ctx context.Context) (string, error) {
 		return name, p.approve(ctx, before)
 	case plan.Park:
 		return name, p.park(ctx)
+	case plan.Pick:
+		return name, p.pick(ctx)
 	case plan.Scale:
 		return name, p.scale(ctx)
 	case plan.Steer:

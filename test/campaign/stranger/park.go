@@ -146,16 +146,7 @@ func (p *performance) set(ctx context.Context, path string, value any) error {
 // looked at or whatever it is now.
 func (p *performance) approve(ctx context.Context, obj *unstructured.Unstructured) error {
 	text, key := "*", ownKey(obj, "approve")
-	var entries []v1alpha1.Allowance
-	if json.Unmarshal([]byte(obj.GetAnnotations()[ownKey(obj, "allowances")]), &entries) != nil {
-		entries = nil
-	}
-	var withheld []v1alpha1.Allowance
-	for i := range entries {
-		if entries[i].Relation == v1alpha1.RelationWithheld {
-			withheld = append(withheld, entries[i])
-		}
-	}
+	withheld, _ := ledgerOf(obj)
 	switch n := p.r.IntN(6); {
 	case n > 2 && len(withheld) > 0:
 		one := withheld[p.r.IntN(len(withheld))]
@@ -165,5 +156,25 @@ func (p *performance) approve(ctx context.Context, obj *unstructured.Unstructure
 	case n == 2 && len(obj.GetOwnerReferences()) > 0:
 		text = "metadata.ownerReferences"
 	}
+	return p.setApprove(ctx, obj, key, text)
+}
+
+func (p *performance) setApprove(ctx context.Context, obj *unstructured.Unstructured, key, text string) error {
 	return p.who.Patch(ctx, obj, merge(fmt.Sprintf(`{"metadata":{"annotations":{%s:%s}}}`, strconv.Quote(key), strconv.Quote(text))))
+}
+
+// ledgerOf returns what the ledger of an object withholds, and what it allows.
+func ledgerOf(obj *unstructured.Unstructured) (withheld, allowed []v1alpha1.Allowance) {
+	var entries []v1alpha1.Allowance
+	if json.Unmarshal([]byte(obj.GetAnnotations()[ownKey(obj, "allowances")]), &entries) != nil {
+		return nil, nil
+	}
+	for i := range entries {
+		if entries[i].Relation == v1alpha1.RelationWithheld {
+			withheld = append(withheld, entries[i])
+		} else {
+			allowed = append(allowed, entries[i])
+		}
+	}
+	return withheld, allowed
 }

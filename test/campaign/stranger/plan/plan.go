@@ -89,7 +89,14 @@ const (
 	// Park has nothing left to do for an object, lets strangers change it meanwhile, and has it go on
 	// without approving anything.
 	Park What = "park"
+	// Reach deletes or changes what is below hers, however far down.
+	Reach What = "reach below"
+	// Pick has strangers change two fields of an object that are side by side, and approves of one of them.
+	Pick What = "approve of one of two"
 )
+
+// Thin deletes a child while the ledger of its parent allows something: a controller gone wrong does so.
+const Thin What = "thin out"
 
 // Part changes, adds or removes the map that has bob's field, often with another field in it, and may
 // approve more than bob's field.
@@ -135,9 +142,14 @@ var (
 	// Parked lists the parents that can be parked, and Scaled those that autoscalers can scale.
 	Parked = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs"}
 	Scaled = []string{"deployments", "statefulsets"}
+	// Picked lists the parents that have fields side by side of which one is approved.
+	Picked = []string{"deployments", "statefulsets", "daemonsets"}
 	// Elsewhere lists what is in the second namespace, too.
 	Elsewhere = []string{"deployments", "daemonsets", "things", "replicasets", "pods", "controllerrevisions", "configmaps"}
 )
+
+// Stories are the acts that take several requests: none of them is only tried.
+var Stories = []What{Park, Pick, Thin}
 
 // posed is how many acts of controllers gone wrong there are to one of an account that is only called like one.
 const posed = 4
@@ -172,12 +184,20 @@ var (
 		{Finalize, 2}, {Relabel, 5}, {Steer, 12}, {Copy, 6}, {Delete, 5}, {DeleteCollection, 1}, {Scale, 5}, {Evict, 3},
 		{Debug, 2}, {Resize, 2}, {Bind, 1}, {Autoscale, 4}, {Undo, 3},
 	}
-	initiators = []weighed[What]{{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 20}, {Autoscale, 3}}
-	parts      = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
+	// wrongs is what controllers gone wrong do.
+	wrongs     = append(slices.Clone(strangers), weighed[What]{Thin, 30})
+	initiators = []weighed[What]{
+		{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 20}, {Autoscale, 3},
+		{Reach, 12}, {Pick, 8},
+	}
+	parts = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
 	// Most ways around by parking are of Deployments without replicas.
 	parkedOften = []weighed[string]{{"deployments", 3}, {"statefulsets", 1}, {"daemonsets", 1}, {"jobs", 1}, {"cronjobs", 1}}
-	fates       = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}, {Move, 3}}
-	targets     = []weighed[string]{
+	// What is two levels below what is hers are Pods above all, and of a rollout ReplicaSets are what nothing may delete.
+	reached = []weighed[string]{{"pods", 6}, {"replicasets", 1}, {"jobs", 1}, {"configmaps", 2}}
+	thinned = []weighed[string]{{"replicasets", 5}, {"pods", 1}, {"jobs", 1}, {"configmaps", 1}}
+	fates   = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}, {Move, 3}}
+	targets = []weighed[string]{
 		{"deployments", 22}, {"statefulsets", 14}, {"daemonsets", 10}, {"jobs", 8}, {"cronjobs", 8}, {"things", 8}, {Others, 5},
 		{"replicasets", 16}, {"pods", 20}, {"controllerrevisions", 6}, {"configmaps", 5}, {"allowancerecords", 3},
 	}
@@ -198,7 +218,7 @@ func Make(seed uint64, acts int) []Act {
 		case Bob:
 			a.What, a.Resource = choose(r, parts), Shared[r.IntN(len(Shared))]
 		case Gone:
-			a.What, a.Resource = choose(r, strangers), Children[r.IntN(len(Children))]
+			a.What, a.Resource = choose(r, wrongs), Children[r.IntN(len(Children))]
 		case Alice:
 			a.What, a.Resource = choose(r, initiators), Parents[r.IntN(len(Parents))]
 			if a.What == Approve && r.IntN(3) == 0 {
@@ -207,10 +227,16 @@ func Make(seed uint64, acts int) []Act {
 		case Fate:
 			a.What = choose(r, fates)
 		}
-		a.Dry = a.Who != Fate && a.What != Park && r.IntN(tried) == 0
+		a.Dry = a.Who != Fate && !slices.Contains(Stories, a.What) && r.IntN(tried) == 0
 		switch a.What {
 		case Park:
 			a.Resource = choose(r, parkedOften)
+		case Pick:
+			a.Resource = Picked[r.IntN(len(Picked))]
+		case Reach:
+			a.Resource = choose(r, reached)
+		case Thin:
+			a.Resource = choose(r, thinned)
 		case Autoscale:
 			if n := r.IntN(len(Scaled)); a.Who != Gone {
 				a.Resource = Scaled[n]

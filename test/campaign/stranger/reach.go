@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/test/campaign/stranger/draw"
+	"kausality.io/operator/test/campaign/stranger/plan"
+)
+
+// reach has alice delete what is below hers, or change it.
+func (p *performance) reach(ctx context.Context) error {
+	if p.r.IntN(4) > 0 {
+		return p.who.Delete(ctx, p.obj)
+	}
+	before := p.obj.DeepCopy()
+	if !p.steer() {
+		return errNothing
+	}
+	return p.who.Patch(ctx, p.obj, client.MergeFrom(before))
+}
+
+// siblings are fields side by side of which mallory changes two.
+var siblings = map[string][]string{
+	"template": {"image", "command", "workingDir", "terminationMessagePath"},
+	"spec":     {"replicas", "minReadySeconds"},
+}
+
+// pick has mallory change two fields of an object that are side by side, and alice approve of one that is withheld then.
+func (p *performance) pick(ctx context.Context) error {
+	stranger := &performance{stage: p.stage, Act: plan.Act{N: p.N, Who: plan.Mallory, What: plan.Merge, Resource: p.Resource}, r: p.r, who: p.people[plan.Mallory], obj: p.obj.DeepCopy()}
+	if err := stranger.changeTwo(ctx); err != nil {
+		return err
+	}
+	p.dawdle(ctx, poll)
+	if err := p.admin.Get(ctx, client.ObjectKeyFromObject(p.obj), p.obj); err != nil {
+		return err
+	}
+	withheld, _ := ledgerOf(p.obj)
+	if len(withheld) == 0 {
+		return errNothing
+	}
+	err := p.setApprove(ctx, p.obj, ownKey(p.obj, "approve"), withheld[p.r.IntN(len(withheld))].Mutation)
+	if p.r.IntN(2) == 0 {
+		err = errors.Join(err, p.rollOn(ctx))
+	}
+	return err
+}
+
+// changeTwo changes two fields side by side, mostly of a container.
+func (p *performance) changeTwo(ctx context.Context) error {
+	before, text := p.obj.DeepCopy(), p.text()
+	if p.Resource != "daemonsets" && p.r.IntN(4) == 0 {
+		for _, field := range siblings["spec"] {
+			draw.Set(p.obj.Object, draw.Path("spec."+field), int64(1+p.r.IntN(3)))
+		}
+		return p.who.Patch(ctx, p.obj, client.MergeFrom(before))
+	}
+	values := map[string]any{"image": text + ":1", "command": []any{text}, "workingDir": "/" + text, "terminationMessagePath": "/" + text}
+	all := siblings["template"]
+	for _, i := range p.r.Perm(len(all))[:2] {
+		if !draw.Set(p.obj.Object, draw.Path("spec.template.spec.containers.0."+all[i]), values[all[i]]) {
+			return errNothing
+		}
+	}
+	return p.who.Patch(ctx, p.obj, client.MergeFrom(before))
+}
+
+// thin has a controller gone wrong delete a child while the ledger of its parent allows something; where none does, it makes
+// nothing of it.
+func (p *performance) thin(ctx context.Context) (string, error) {
+	for range 20 {
+		if err := p.find(ctx); err != nil {
+			return "", err
+		}
+		if p.isBusy(ctx) {
+			return p.obj.GetName(), p.who.Delete(ctx, p.obj)
+		}
+		pause(ctx, poll)
+	}
+	return "", errNothing
+}
+
+// isBusy reports whether what controls the object has allowances, and the object is to stay.
+func (p *performance) isBusy(ctx context.Context) bool {
+	replicas, scaled, _ := unstructured.NestedInt64(p.obj.Object, "spec", "replicas")
+	if p.obj.GetDeletionTimestamp() != nil || scaled && replicas == 0 {
+		return false
+	}
+	for _, owner := range p.obj.GetOwnerReferences() {
+		parent := &unstructured.Unstructured{}
+		parent.SetAPIVersion(owner.APIVersion)
+		parent.SetKind(owner.Kind)
+		if owner.Controller == nil || !*owner.Controller || p.admin.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: owner.Name}, parent) != nil {
+			continue
+		}
+		if _, allowed := ledgerOf(parent); len(allowed) > 0 {
+			return true
+		}
+	}
+	return false
+}
