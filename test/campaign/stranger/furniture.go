@@ -295,6 +295,8 @@ func (s *stage) write(ctx context.Context, me client.Client, of *unstructured.Un
 		}
 	case err != nil || !metav1.IsControlledBy(config, of):
 		return false
+	case config.Data["spec"] == "":
+		return false // Its policy lets nothing be added.
 	case !equality.Semantic.DeepEqual(config.Data, data):
 		config.Data = data
 		if me.Update(ctx, config) != nil {

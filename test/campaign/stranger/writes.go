@@ -390,7 +390,7 @@ func (p *performance) steer() bool {
 		"cronjobs":   {"spec.suspend": p.r.IntN(3) == 0, "spec.jobTemplate.metadata.labels": map[string]any{"run": text}},
 		"things":     {"spec.config": text, "spec.labels": map[string]any{"value": text}},
 		plan.Others:  {"spec.config": text, "spec.labels": map[string]any{"value": text}},
-		"configmaps": {"data.spec": text},
+		"configmaps": {"data.spec": text, "data." + text: text},
 		"pods":       {"spec.containers.0.image": text + ":1", "spec.activeDeadlineSeconds": p.mark().Number()},
 	}
 	all := choices[p.Resource]
