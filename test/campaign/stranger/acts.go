@@ -172,9 +172,14 @@ func (p *performance) find(ctx context.Context) error {
 	strays := slices.DeleteFunc(slices.Clone(all), func(o unstructured.Unstructured) bool {
 		return !strings.HasPrefix(o.GetName(), "zq") || len(o.GetOwnerReferences()) == 0
 	})
+	deep := slices.DeleteFunc(slices.Clone(all), func(o unstructured.Unstructured) bool {
+		return len(o.GetOwnerReferences()) == 0 || o.GetOwnerReferences()[0].Kind != kinds["replicasets"].Kind
+	})
 	switch {
 	case p.What == plan.Approve && len(strays) > 0:
 		all = strays // That are worth approving.
+	case p.What == plan.Reach && len(deep) > 0 && p.r.IntN(3) > 0:
+		all = deep // Below what nobody may initiate on.
 	case p.r.IntN(10) < 8:
 		own := slices.DeleteFunc(slices.Clone(all), func(o unstructured.Unstructured) bool { return strings.HasPrefix(o.GetName(), "zq") })
 		if len(own) > 0 {

@@ -19,10 +19,12 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/stranger/draw"
 	"kausality.io/operator/test/campaign/stranger/plan"
 )
@@ -85,14 +87,15 @@ func (p *performance) changeTwo(ctx context.Context) error {
 	return p.who.Patch(ctx, p.obj, client.MergeFrom(before))
 }
 
-// thin has a controller gone wrong delete a child while the ledger of its parent allows something; where none does, it makes
-// nothing of it.
+// thin has a controller gone wrong delete a child while the ledger of its parent lets others be made, and none end; where none does
+// for some time, while it allows anything, and otherwise it makes nothing of it.
 func (p *performance) thin(ctx context.Context) (string, error) {
-	for range 20 {
+	const tries = 24
+	for n := range tries {
 		if err := p.find(ctx); err != nil {
 			return "", err
 		}
-		if p.isBusy(ctx) {
+		if p.isBusy(ctx, n > tries/2) {
 			return p.obj.GetName(), p.who.Delete(ctx, p.obj)
 		}
 		pause(ctx, poll)
@@ -100,8 +103,8 @@ func (p *performance) thin(ctx context.Context) (string, error) {
 	return "", errNothing
 }
 
-// isBusy reports whether what controls the object has allowances, and the object is to stay.
-func (p *performance) isBusy(ctx context.Context) bool {
+// isBusy reports whether what controls the object has allowances to make others, or any, and the object is to stay.
+func (p *performance) isBusy(ctx context.Context, anyOfThem bool) bool {
 	replicas, scaled, _ := unstructured.NestedInt64(p.obj.Object, "spec", "replicas")
 	if p.obj.GetDeletionTimestamp() != nil || scaled && replicas == 0 {
 		return false
@@ -113,7 +116,11 @@ func (p *performance) isBusy(ctx context.Context) bool {
 		if owner.Controller == nil || !*owner.Controller || p.admin.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: owner.Name}, parent) != nil {
 			continue
 		}
-		if _, allowed := ledgerOf(parent); len(allowed) > 0 {
+		withheld, allowed := ledgerOf(parent)
+		allows := func(mutation string) bool {
+			return slices.ContainsFunc(allowed, func(a v1alpha1.Allowance) bool { return a.Mutation == mutation })
+		}
+		if len(withheld) == 0 && allows(v1alpha1.MutationCreateObject) && !allows(v1alpha1.MutationDeleteObject) || anyOfThem && len(allowed) > 0 {
 			return true
 		}
 	}

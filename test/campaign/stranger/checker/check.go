@@ -161,6 +161,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkDeputies()
 	c.checkEvictions()
 	c.checkApprovedStrays()
+	c.checkApprovals()
 	c.checkContents()
 	c.checkTraces()
 	c.checkMessages()

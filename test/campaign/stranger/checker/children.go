@@ -496,7 +496,7 @@ func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *policyl
 	in := func(sec *policylog.Section) bool {
 		return every(func(ch audit.Change) bool {
 			return slices.ContainsFunc(sec.Policies, func(e policylog.Permission) bool {
-				return e.Lets(w.Resource, ch) && c.may(w, e.Subjects, sec != p.Maintaining || mayUse || c.mayAbove(w))
+				return e.Lets(w.Resource, ch) && c.may(w, e.Subjects, sec != p.Maintaining || mayUse || c.initiatesAbove(w))
 			})
 		})
 	}
@@ -537,6 +537,15 @@ func (c *checker) counts(x cause, w *childWrite) bool {
 	default:
 		return c.lasts(x, c.parentOf(w), w.Received)
 	}
+}
+
+// initiatesAbove reports whether somebody may begin something with the parent, or above it: certainly, where nothing is granted to
+// a request that may have ended.
+func (c *checker) initiatesAbove(w *childWrite) bool {
+	if w.strict {
+		return c.surelyAbove(w)
+	}
+	return c.mayAbove(w)
 }
 
 // mayAbove reports whether somebody may begin something with the parent, or above it: what is lost

@@ -126,12 +126,13 @@ func (c *checker) checkInitiator(l *audit.Life, v *audit.Version, d *deed) {
 // meanwhile, or was another one.
 func (c *checker) inVain(v *audit.Version, d *deed) bool {
 	first := deed{Kind: d.Trace[0].Kind, Names: []string{d.Trace[0].Name}}
+	namespace := d.Trace[0].in(v)
 	since := d.Time.Add(-near)
 	if d.Event == ends {
 		since = d.Time.Add(-time.Minute)
 	}
 	return (d.Event == grants || d.Event == ends) && slices.ContainsFunc(c.byUser[d.Initiator], func(w *audit.Write) bool {
-		return !w.Succeeded() && !refusal.MatchString(w.Message) && w.Namespace == v.Namespace && first.isAbout(w) &&
+		return !w.Succeeded() && !refusal.MatchString(w.Message) && first.isAbout(w, namespace) &&
 			!w.Received.After(d.Time.Add(near)) && !w.Answered.Before(since)
 	})
 }
@@ -150,13 +151,17 @@ func (d *deed) isOf(w *audit.Write, v *audit.Version) bool {
 	if w.Received.After(v.By.Answered) {
 		return false
 	}
+	if w.Received.After(d.Time.Add(near)) {
+		return false
+	}
 	if d.Event == deletions {
-		return w.Removes() && (d.isAbout(w) || slices.ContainsFunc(d.Trace, func(h hop) bool {
+		// It is noted while the request is answered, and of several by the same user the first counts, below it as well.
+		return w.Removes() && !w.Answered.Before(d.Time.Add(-near)) && (d.isAbout(w, v.Namespace) || slices.ContainsFunc(d.Trace, func(h hop) bool {
 			above := deed{Kind: h.Kind, Names: []string{h.Name}}
-			return above.isAbout(w)
+			return above.isAbout(w, h.in(v))
 		}))
 	}
-	if !d.isAbout(w) {
+	if !d.isAbout(w, v.Namespace) {
 		return false
 	}
 	if d.Operation == "" {
@@ -169,7 +174,7 @@ func (d *deed) isOf(w *audit.Write, v *audit.Version) bool {
 	}
 	// Of what is withheld it is told anew, in the name of who changed it, when somebody else changes what is beside it.
 	early := d.Event != withholdings && w.Answered.Before(d.Time.Add(-near))
-	if w.Received.After(d.Time.Add(near)) || early || d.Event == denials && w.Succeeded() && !again {
+	if early || d.Event == denials && w.Succeeded() && !again {
 		return false
 	}
 	switch d.Operation {
@@ -185,8 +190,16 @@ func (d *deed) isOf(w *audit.Write, v *audit.Version) bool {
 	return !w.Removes()
 }
 
-// isAbout reports whether a request is about an object that an entry names. A name that the API server chose is not
+// in returns the namespace of the object of a hop in a record of a version: that of the object of the record where none is named.
+func (h *hop) in(v *audit.Version) string {
+	if h.Namespace != "" {
+		return h.Namespace
+	}
+	return v.Namespace
+}
+
+// isAbout reports whether a request is about an object of a namespace that an entry names. A name that the API server chose is not
 // known of what was denied, nor are those in a collection.
-func (d *deed) isAbout(w *audit.Write) bool {
-	return audit.Plain(kinds[w.Resource]) == d.Kind && (w.Name == "" || w.Verb == audit.VerbDeleteCollection || slices.Contains(d.Names, w.Name))
+func (d *deed) isAbout(w *audit.Write, namespace string) bool {
+	return w.Namespace == namespace && audit.Plain(kinds[w.Resource]) == d.Kind && (w.Name == "" || w.Verb == audit.VerbDeleteCollection || slices.Contains(d.Names, w.Name))
 }

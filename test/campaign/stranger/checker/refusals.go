@@ -50,7 +50,7 @@ func (c *checker) checkRefusals() {
 		return
 	}
 	for _, w := range c.Log.Writes {
-		if w.Posing || !slices.Contains(c.trusted(), w.User) || !refusal.MatchString(w.Message) || slices.Contains(w.Reasons, couldNotTell) {
+		if !refusal.MatchString(w.Message) || slices.Contains(w.Reasons, couldNotTell) || c.keepsAlive(w) {
 			continue
 		}
 		child := c.refused(w)
@@ -59,6 +59,10 @@ func (c *checker) checkRefusals() {
 		}
 		parent := c.parentOf(child)
 		if parent == nil || c.statesOf(parent) == nil {
+			continue
+		}
+		if !slices.Contains(c.trusted(), w.User) || w.Posing {
+			c.checkOthers(child, parent)
 			continue
 		}
 		c.checkRefusal(child, parent)

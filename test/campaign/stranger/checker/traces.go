@@ -264,11 +264,19 @@ func (c *checker) began(at *audit.Version, e *entry) bool {
 	})
 }
 
-// crossed reports whether a scale asked for what somebody else brought about while it was being carried out: the operator
-// was asked about the object as it was before, and the API server then wrote the same number once more.
+// crossed reports whether a scale or a patch asked for what somebody else brought about while it was being carried out: the
+// operator was asked about the object as it was before, and the API server then wrote the same once more, or found nothing left
+// to write, perhaps when there had been something else in between, as a status.
 func crossed(v *audit.Version, w *audit.Write, path []string) bool {
-	other := v.Before
-	return w.Subresource == audit.SubScale && other.Before != nil && other.By.Answered.After(w.Received) && changesField(other, path)
+	if w.Subresource != audit.SubScale && (w.Verb != audit.VerbPatch || w.Subresource != "") {
+		return false
+	}
+	for other := v.Before; other.Before != nil && other.By.Answered.After(w.Received); other = other.Before {
+		if changesField(other, path) {
+			return true
+		}
+	}
+	return false
 }
 
 // named returns the objects that the first hop of a trace, or of the rest of one, may be about. Its

@@ -188,7 +188,7 @@ var (
 	wrongs     = append(slices.Clone(strangers), weighed[What]{Thin, 30})
 	initiators = []weighed[What]{
 		{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 20}, {Autoscale, 3},
-		{Reach, 12}, {Pick, 8},
+		{Reach, 20}, {Pick, 8},
 	}
 	parts = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
 	// Most ways around by parking are of Deployments without replicas.
