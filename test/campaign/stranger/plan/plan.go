@@ -181,7 +181,7 @@ var (
 	actors    = []weighed[Who]{{Mallory, 52}, {Bob, 8}, {Gone, 12}, {Alice, 26}, {Fate, 2}}
 	strangers = []weighed[What]{
 		{Update, 8}, {JSONPatch, 8}, {Merge, 8}, {Strategic, 8}, {Apply, 8}, {Drop, 6}, {Status, 5}, {Owner, 8}, {Ours, 6},
-		{Finalize, 2}, {Relabel, 5}, {Steer, 12}, {Copy, 6}, {Delete, 5}, {DeleteCollection, 1}, {Scale, 5}, {Evict, 3},
+		{Finalize, 2}, {Relabel, 5}, {Steer, 12}, {Copy, 6}, {Delete, 5}, {DeleteCollection, 2}, {Scale, 5}, {Evict, 3},
 		{Debug, 2}, {Resize, 2}, {Bind, 1}, {Autoscale, 4}, {Undo, 3},
 	}
 	// wrongs is what controllers gone wrong do.
