@@ -187,17 +187,33 @@ func TestScalesThatCross(t *testing.T) {
 	tests := map[string]struct {
 		// after is how long after mallory's request alice's comes, which is answered within 10 milliseconds.
 		after time.Duration
-		want  []Promise
+		// patches is true where it is a patch, and reports where a status is written in between.
+		patches, reports bool
+		want             []Promise
 	}{
-		"at the same time": {after: 5 * time.Millisecond},
-		"afterwards":       {after: 5 * time.Second, want: []Promise{Forged}},
+		"at the same time":                            {after: 5 * time.Millisecond},
+		"at the same time, by a patch":                {after: 5 * time.Millisecond, patches: true},
+		"at the same time, with a status between":     {after: 5 * time.Millisecond, reports: true},
+		"at the same time, by a patch, with a status": {after: 5 * time.Millisecond, patches: true, reports: true},
+		"afterwards":             {after: 5 * time.Second, want: []Promise{Forged}},
+		"afterwards, by a patch": {after: 5 * time.Second, patches: true, reports: true, want: []Promise{Forged}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)
 			began := s.at
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			if tc.reports {
+				s.at = began.Add(2 * time.Millisecond)
+				s.write(deploymentController, audit.VerbUpdate, "deployments/status", "web", map[string]any{"status": map[string]any{"observedGeneration": 1}})
+			}
 			s.at = began.Add(tc.after)
+			if tc.patches {
+				s.event("alice", audit.VerbPatch, deployments, "", "web", http.StatusOK, spec(map[string]any{"replicas": 3}), s.objects[deployments+"/web"])
+				s.write(operatorUser, audit.VerbPatch, deployments, "web", ledgerNote(t, note))
+				s.finds(tc.want)
+				return
+			}
 			s.revision++
 			revision := strconv.Itoa(100 + s.revision)
 			audit.AsMap(s.objects[deployments+"/web"]["metadata"])["resourceVersion"] = revision
@@ -285,6 +301,14 @@ func TestStories(t *testing.T) {
 			status: fields{"deletion": fields{"user": "alice", "time": at}}},
 		"a deletion of what is above it": {tell: func(s *story) { s.remove("alice", things, "app") },
 			status: fields{"deletion": fields{"user": "alice", "time": at, "trace": []any{fields{"kind": "Thing", "name": "app"}}}}},
+		"a deletion, long before": {tell: func(s *story) { s.remove("alice", deployments, "web") }, status: fields{"deletion": fields{"user": "alice", "time": then}}, want: []Promise{Forged}},
+		"a deletion, that was long before": {tell: func(s *story) {
+			s.at = time.Date(2026, 1, 1, 0, 2, 40, 0, time.UTC)
+			s.remove("alice", deployments, "web")
+			s.at = time.Date(2026, 1, 1, 0, 4, 50, 0, time.UTC)
+		}, status: fields{"deletion": fields{"user": "alice", "time": at}}, want: []Promise{Forged}},
+		"a deletion in another namespace": {tell: func(s *story) { s.remove("alice", things, "app") },
+			status: fields{"deletion": fields{"user": "alice", "time": at, "trace": []any{fields{"kind": "Thing", "name": "app", "namespace": "other"}}}}, want: []Promise{Forged}},
 		"a deletion by somebody else": {tell: func(s *story) { s.remove("alice", deployments, "web") },
 			status: fields{"deletion": fields{"user": "mallory", "time": at}}, want: []Promise{Forged}},
 	}
