@@ -166,11 +166,19 @@ func (e *entry) isOf(p policylog.Permission) bool {
 		return len(p.Mutations) == 0
 	}
 	for _, m := range p.Mutations {
-		if m.JSONPath == e.Mutation {
+		if m.JSONPath == e.Mutation && !slices.ContainsFunc(mutating, func(verb string) bool { return among(e.Verbs, verb) && !among(m.Verbs, verb) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// mutating are the verbs of mutations.
+var mutating = []string{audit.Inserts, audit.Mutates, audit.Drops}
+
+// among reports whether verbs of a mutation have one: where none are named all are meant.
+func among(verbs []string, verb string) bool {
+	return len(verbs) == 0 || slices.Contains(verbs, verb) || slices.Contains(verbs, "*")
 }
 
 // changesField reports whether a version changes something of a field, or around it.

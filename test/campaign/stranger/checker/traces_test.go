@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // ledgerNote is a ledger as the annotation of a Deployment has it.
@@ -321,6 +323,36 @@ func TestStories(t *testing.T) {
 				"spec": fields{"targetRef": fields{"kind": "Deployment", "name": "web"}}, "status": tc.status,
 			})
 			s.finds(tc.want)
+		})
+	}
+}
+
+// An entry allows no more verbs than the policy that gives it.
+func TestVerbsOfEntries(t *testing.T) {
+	var some policylog.Permission
+	if err := json.Unmarshal([]byte(`{"target":{"resource":"configmaps"},"mutations":[{"jsonPath":"data","verbs":["Mutate","Delete"]}]}`), &some); err != nil {
+		t.Fatal(err)
+	}
+	all := some
+	all.Mutations = slices.Clone(some.Mutations)
+	all.Mutations[0].Verbs = nil
+	for name, tc := range map[string]struct {
+		verbs []string
+		of    policylog.Permission
+		want  bool
+	}{
+		"as it says":                 {verbs: []string{"Delete", "Mutate"}, of: some, want: true},
+		"fewer":                      {verbs: []string{"Mutate"}, of: some, want: true},
+		"another":                    {verbs: []string{"Insert"}, of: some},
+		"all, of some":               {of: some},
+		"some, of all":               {verbs: []string{"Mutate"}, of: all, want: true},
+		"all, of all that are meant": {of: all, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &entry{Kind: kinds[configMaps], Mutation: "data", Verbs: tc.verbs}
+			if got := e.isOf(tc.of); got != tc.want {
+				t.Errorf("isOf is %t, want %t", got, tc.want)
+			}
 		})
 	}
 }

@@ -66,5 +66,5 @@ func (e *entry) lets(w *childWrite, ch audit.Change) bool {
 		return e.Mutation == "delete"
 	}
 	return e.Mutation == "*" || e.Mutation != "create" && e.Mutation != "delete" && audit.Within(ch.Path, policylog.PathOf(e.Mutation)) &&
-		(len(e.Verbs) == 0 || slices.Contains(e.Verbs, "*") || slices.Contains(e.Verbs, ch.Verb))
+		among(e.Verbs, ch.Verb)
 }
