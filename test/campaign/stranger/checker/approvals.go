@@ -19,8 +19,6 @@ package checker
 import (
 	"slices"
 
-	"sigs.k8s.io/yaml"
-
 	"kausality.io/operator/test/campaign/policylog"
 )
 
@@ -40,13 +38,9 @@ func (c *checker) checkApprovals() {
 				c.disturbed(l, from.Add(-policylog.Moment), to) || len(c.rulesOf(l).During(v.Kind, v.Controller() != nil, from, to)) == 0 {
 				continue
 			}
-			var entries []entry
-			if yaml.Unmarshal([]byte(ledgerOf(v.Object)), &entries) != nil {
-				continue
-			}
 			c.report.Entries++
-			for i := range entries {
-				if e := &entries[i]; e.Relation == withheldRelation {
+			for _, e := range entriesOf(v) {
+				if e.Relation == withheldRelation {
 					c.findf(Clung, v.By.Received, l, nil, "its ledger withholds %s by %q, of which %s approved", e.Mutation, e.Initiator, v.By)
 				}
 			}

@@ -80,6 +80,15 @@ func TestRefusals(t *testing.T) {
 		"of a rollout that settles at once, while the ledger withholds": {tell: func(s *story) {
 			quickly(s, rollout, entry{Relation: withheldRelation, Mutation: "spec.minReadySeconds", Generation: 2, Initiator: "mallory"})
 		}},
+		"of a rollout that settles at once, soon after the ledger withheld": {tell: func(s *story) {
+			withheld := entry{Relation: withheldRelation, Mutation: "spec.minReadySeconds", Generation: 4, Initiator: "mallory"}
+			s.write("mallory", audit.VerbPatch, deployments, "web", merged(spec(map[string]any{"minReadySeconds": 3}), ledgerNote(s.t, withheld)))
+			s.write("mallory", audit.VerbPatch, deployments, "web", merged(spec(map[string]any{"minReadySeconds": nil}), ledgerNote(s.t)))
+			s.later(20 * time.Second)
+			s.write("alice", audit.VerbPatch, deployments, "web", merged(spec(map[string]any{"template": template("web:2")}), ledgerNote(s.t, rollout)))
+			s.later(-9900 * time.Millisecond)
+			creates(s)
+		}},
 		"of what nothing allows": {tell: func(s *story) { s.later(time.Minute); creates(s) }, judged: 1},
 		"of nothing":             {tell: func(s *story) { creates(s) }},
 		"of a rollout":           {tell: func(s *story) { rolls(s); creates(s) }, want: []Promise{Refused}},

@@ -18,6 +18,7 @@ package checker
 
 import (
 	"slices"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -32,6 +33,9 @@ func (c *checker) isWritten(w *childWrite, parent *audit.Life, why string) bool 
 	if c.disturbed(parent, w.Received.Add(-lag-policylog.Moment), w.Answered.Add(lag)) || c.adopting(parent, w.Answered) || parent.GoneBefore(w.Answered.Add(lag)) {
 		return false
 	}
+	if w.brings() && takesBack(parent, w) {
+		return false
+	}
 	found := parent.Current(w.Received, w.Answered)
 	return len(found) > 0 && !slices.ContainsFunc(found, func(i int) bool {
 		v := parent.Versions[i]
@@ -40,13 +44,42 @@ func (c *checker) isWritten(w *childWrite, parent *audit.Life, why string) bool 
 	})
 }
 
+// remembered is for how long the operator knows what was withheld and has gone again: what is made of that meanwhile is refused.
+const remembered = time.Minute
+
+// brings reports whether a request brings any content.
+func (w *childWrite) brings() bool {
+	return slices.ContainsFunc(w.changes, func(ch audit.Change) bool { return ch.Verb != audit.Ends })
+}
+
+// takesBack reports whether the ledger of a parent withheld something shortly before a request, of which that may be made.
+func takesBack(parent *audit.Life, w *childWrite) bool {
+	return slices.ContainsFunc(parent.Current(w.Received.Add(-remembered-lag), w.Answered), func(i int) bool {
+		return withholds(entriesOf(parent.Versions[i]))
+	})
+}
+
+// entriesOf returns the ledger of a version, nil where it does not parse.
+func entriesOf(v *audit.Version) []entry {
+	var entries []entry
+	if yaml.Unmarshal([]byte(ledgerOf(v.Object)), &entries) != nil {
+		return nil
+	}
+	return entries
+}
+
+// withholds reports whether any entry of a ledger is of what is withheld.
+func withholds(entries []entry) bool {
+	return slices.ContainsFunc(entries, func(e entry) bool { return e.Relation == withheldRelation })
+}
+
 // says reports whether the ledger of a version withholds nothing, and allows all that was asked for where that needs a cause.
 func (*checker) says(v *audit.Version, w *childWrite, why string) bool {
 	var entries []entry
 	if err := yaml.Unmarshal([]byte(ledgerOf(v.Object)), &entries); err != nil {
 		return false
 	}
-	if slices.ContainsFunc(entries, func(e entry) bool { return e.Relation == withheldRelation }) {
+	if withholds(entries) {
 		return false
 	}
 	return why != covered || !slices.ContainsFunc(w.changes, func(ch audit.Change) bool {
