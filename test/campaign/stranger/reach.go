@@ -19,6 +19,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -87,20 +88,29 @@ func (p *performance) changeTwo(ctx context.Context) error {
 	return p.who.Patch(ctx, p.obj, client.MergeFrom(before))
 }
 
-// thin has a controller gone wrong delete a child while the ledger of its parent lets others be made, and none end; where none does
-// for some time, while it allows anything, and otherwise it makes nothing of it.
+// thin has a controller gone wrong delete a child, or add to it, while the ledger of its parent lets others be made, and none end;
+// where none does for some time, while it allows anything, and otherwise it makes nothing of it.
 func (p *performance) thin(ctx context.Context) (string, error) {
 	const tries = 24
 	for n := range tries {
 		if err := p.find(ctx); err != nil {
 			return "", err
 		}
-		if p.isBusy(ctx, n > tries/2) {
-			return p.obj.GetName(), p.who.Delete(ctx, p.obj)
+		if p.isBusy(ctx, n > tries/2 || p.Resource == "configmaps") {
+			return p.obj.GetName(), p.abuse(ctx)
 		}
 		pause(ctx, poll)
 	}
 	return "", errNothing
+}
+
+// abuse deletes a child, or adds something to it which may only be changed.
+func (p *performance) abuse(ctx context.Context) error {
+	if p.Resource == "configmaps" && p.r.IntN(4) > 0 {
+		text := p.text()
+		return p.who.Patch(ctx, p.obj, merge(fmt.Sprintf(`{"data":{%q:%q}}`, text, text)))
+	}
+	return p.who.Delete(ctx, p.obj)
 }
 
 // isBusy reports whether what controls the object has allowances to make others, or any, and the object is to stay.

@@ -95,7 +95,7 @@ const (
 	Pick What = "approve of one of two"
 )
 
-// Thin deletes a child while the ledger of its parent allows something: a controller gone wrong does so.
+// Thin deletes a child, or adds to it, while the ledger of its parent allows something else: a controller gone wrong does so.
 const Thin What = "thin out"
 
 // Part changes, adds or removes the map that has bob's field, often with another field in it, and may
@@ -195,7 +195,7 @@ var (
 	parkedOften = []weighed[string]{{"deployments", 3}, {"statefulsets", 1}, {"daemonsets", 1}, {"jobs", 1}, {"cronjobs", 1}}
 	// What is two levels below what is hers are Pods above all, and of a rollout ReplicaSets are what nothing may delete.
 	reached = []weighed[string]{{"pods", 6}, {"replicasets", 1}, {"jobs", 1}, {"configmaps", 2}}
-	thinned = []weighed[string]{{"replicasets", 5}, {"pods", 1}, {"jobs", 1}, {"configmaps", 1}}
+	thinned = []weighed[string]{{"replicasets", 5}, {"pods", 1}, {"jobs", 1}, {"configmaps", 3}}
 	fates   = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}, {Move, 3}}
 	targets = []weighed[string]{
 		{"deployments", 22}, {"statefulsets", 14}, {"daemonsets", 10}, {"jobs", 8}, {"cronjobs", 8}, {"things", 8}, {Others, 5},
