@@ -28,6 +28,9 @@ const Clung Promise = "what stays withheld although it was approved"
 // checkApprovals looks for ledgers that withhold something when somebody who may do so with all of an object has just approved of
 // all that is there: the operator writes down both in the same request.
 func (c *checker) checkApprovals() {
+	if !c.Whole {
+		return
+	}
 	for _, l := range c.all {
 		if controllers[l.First().Kind] == "" {
 			continue
