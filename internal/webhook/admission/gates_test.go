@@ -276,6 +276,7 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 	}
 	held := gate.State{Held: &gate.Hold{User: "alice"}}.Annotations()[v1alpha1.AnnotationGateHeld]
 	looked := saying(t, "{conditions: [{type: Synced, status: 'True', reason: ReconcileSuccess}]}")
+	namedOther := with(contentKey, contentOf(bucket(t, "size: 1", nil, with(nameKey, "other"))))
 	tests := map[string]struct {
 		user          string
 		groups        []string
@@ -309,6 +310,11 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 			before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 1", "size: 1", with(nameKey, "other")),
 			policies: gateUpdating, opened: "Update by alice: spec.size, metadata.annotations[crossplane.io/external-name]",
 			content: "size: 1", named: "other", reason: "Covered",
+		},
+		"the name outside taken away by a stranger, where it is another": {
+			user: "mallory", parent: mayChangeBucket(),
+			before: bucket(t, "size: 1", gateClosed, with(nameKey, "other"), namedOther), after: bucket(t, "size: 1", gateClosed, namedOther),
+			policies: []any{"Observe"}, content: "size: 1", named: "other", reason: "Denied", liveReads: 1,
 		},
 		"another name outside by a stranger": {
 			user: "mallory", parent: mayChangeBucket(),
