@@ -16,13 +16,13 @@ limitations under the License.
 
 package decision
 
-// copiesWithheld reports whether the request makes a child of what is withheld of its parent. Who may
+// CopiesWithheld reports whether the request makes a child of what is withheld of its parent. Who may
 // initiate on the child is the cause of what they wish for, and not of what somebody else wrote into the
 // parent that they copy, unseen. *Observed* where they were: an initiator of Jobs ran a CronJob by
 // kubectl create job --from, and ran the image that a stranger had left there, in their own name.
 //
 // Only of kinds whose making is declared it can be told.
-func (in *Input) copiesWithheld() bool {
+func (in *Input) CopiesWithheld() bool {
 	if in.Operation != Create || in.ParentState != ParentFound || !in.Parent.isWithheld() {
 		return false
 	}

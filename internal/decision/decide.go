@@ -103,7 +103,7 @@ var checks = []Check{
 	// What a system writes for itself moves nothing below.
 	when(ReasonBookkeeping, bookkeeping),
 	// Initiators of the child's own policy are causes themselves, of what is theirs.
-	when(ReasonOrigin, func(in *Input) bool { return origin(in) && !in.copiesWithheld() }),
+	when(ReasonOrigin, func(in *Input) bool { return origin(in) && !in.CopiesWithheld() }),
 	// Without a parent there is nobody who could have allowed it.
 	when(ReasonRoot, func(in *Input) bool { return in.ParentState == NoParent }),
 	when(ReasonOrphan, func(in *Input) bool { return in.ParentState == ParentGone }),

@@ -1410,7 +1410,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "initiators make children of what is withheld",
-		edits: []edit{{"internal/decision/decide.go", "return origin(in) && !in.copiesWithheld() }", "return origin(in) }"}},
+		edits: []edit{{"internal/decision/decide.go", "return origin(in) && !in.CopiesWithheld() }", "return origin(in) }"}},
 		ways:  []string{"having an initiator make a child of what is withheld"},
 		unit:  []string{"./internal/decision"},
 	},
@@ -2772,6 +2772,11 @@ var mutants = []mutant{
 		name:  "a claim that has lost its composite resource is not told of that",
 		edits: []edit{{"internal/webhook/admission/invain.go", "if f.claimed && f.Operation == decision.Create {", "if false {"}},
 		unit:  []string{"-run=TestComposite", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a denial of what is made of something withheld names who is denied it as well",
+		edits: []edit{{inVain, "if f.CopiesWithheld() {", "if false {"}},
+		unit:  []string{"-run=TestDenialAdvises", admissionTests},
 	},
 	{
 		name:  "a denial without versions is one of every upgrade",

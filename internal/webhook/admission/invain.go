@@ -119,6 +119,19 @@ func (f *facts) initiatorsOn(v decision.Verdict) []string {
 	}
 }
 
+// onceEnded is for what helps as soon as nothing is withheld any more.
+const onceEnded = ", once what is withheld is approved or taken back"
+
+// mayDo says who may do it. A child that is made of what is withheld of its parent nobody may make before that has
+// ended, an initiator of the child's own kind no more than who is denied it.
+func (f *facts) mayDo(who []string) string {
+	text := anyOf(who) + " may do it"
+	if f.CopiesWithheld() {
+		text += onceEnded
+	}
+	return text + "."
+}
+
 // byOthers says who else can do what the requester cannot, or have it done.
 func (f *facts) byOthers(v decision.Verdict) string {
 	if f.IsLetGo(v.Uncovered) {
@@ -129,14 +142,14 @@ func (f *facts) byOthers(v decision.Verdict) string {
 	who := append(f.initiatorsOn(v), f.Maintainers(v.Uncovered, f.parentInitiators)...)
 	switch {
 	case len(who) > 0:
-		out = append(out, anyOf(who)+" may do it.")
+		out = append(out, f.mayDo(who))
 	case len(f.parentInitiators) == 0:
 		out = append(out, "Nobody may initiate changes of "+f.parentText()+".")
 	case !slices.ContainsFunc(v.Uncovered, func(act decision.Act) bool { return !possible(act) }):
 		who, where := f.allowers(v)
 		text := fmt.Sprintf("%s may have it done by changing %s", anyOf(who), where)
 		if len(v.Withheld)+len(f.HoldingBack()) > 0 {
-			text += ", once what is withheld is approved or taken back"
+			text += onceEnded
 		}
 		out = append(out, text+".")
 	}

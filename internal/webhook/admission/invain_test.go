@@ -87,6 +87,18 @@ spec:
       mutations: [{jsonPath: spec.paused}]
 `
 
+// templateRules is a policy for Deployments by which their template makes ReplicaSets.
+const templateRules = `
+metadata: {name: templates}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  rules:
+  - trigger: spec.template
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}]
+`
+
 // What a denial advises helps who gets it.
 func TestDenialAdvises(t *testing.T) {
 	const (
@@ -100,6 +112,10 @@ func TestDenialAdvises(t *testing.T) {
 		return p
 	}
 	withheld := func() *unstructured.Unstructured { return unsettled(deployment(3, held("spec.replicas", "2"))) }
+	templated := func(obj *unstructured.Unstructured, image string) *unstructured.Unstructured {
+		obj.Object["spec"].(map[string]any)["template"] = map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}}}
+		return obj
+	}
 	tests := map[string]struct {
 		user, subresource string
 		groups            []string
@@ -153,6 +169,18 @@ func TestDenialAdvises(t *testing.T) {
 			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), above: withheld(),
 			want: "whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller. " +
 				"Group platform-team may have it done by changing Deployment web, once what is withheld is approved or taken back.",
+		},
+		"a child that is made of what is withheld, where others may make such": {
+			user: "mallory", after: templated(replicaSet(3), "evil"), above: templated(unsettled(deployment(3, held("spec.template", ""))), "evil"),
+			policies: []string{templateRules, ownReplicaSetRules},
+			want: "whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller, Group sre. " +
+				"Group sre may do it, once what is withheld is approved or taken back.",
+		},
+		"a child that is made of something else meanwhile, where others may make such": {
+			user: "mallory", after: templated(replicaSet(3), "mine"), above: templated(unsettled(deployment(3, held("spec.template", ""))), "evil"),
+			policies: []string{templateRules, ownReplicaSetRules},
+			want: "whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller, Group sre. " +
+				"Group sre may do it.",
 		},
 		"a deletion that others may make": {
 			user: "mallory", before: pod(), policies: []string{replicaSetPolicy + replicaSets + maintainsPods},

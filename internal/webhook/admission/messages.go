@@ -131,7 +131,7 @@ func (f *facts) remedy(v decision.Verdict) string {
 func (f *facts) adoptionRemedy(v decision.Verdict) string {
 	var out []string
 	if who := f.initiatorsOn(v); len(who) > 0 {
-		out = append(out, anyOf(who)+" may do it.")
+		out = append(out, f.mayDo(who))
 	}
 	isLineage := func(act decision.Act) bool {
 		return act.Operation == decision.Update && lineage.IsLineage(act.Change.Path)
