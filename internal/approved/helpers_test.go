@@ -266,5 +266,5 @@ func packed(tb testing.TB, text string) string {
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	return format + base64.RawStdEncoding.EncodeToString(out.Bytes())
+	return Format + base64.RawStdEncoding.EncodeToString(out.Bytes())
 }

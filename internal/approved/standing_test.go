@@ -502,8 +502,8 @@ func TestStatesThatCannotBeRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"not ours":        "hello",
 		"another format":  "v2:AAAA",
-		"no base64":       format + "%",
-		"not packed":      format + "AAAA",
+		"no base64":       Format + "%",
+		"not packed":      Format + "AAAA",
 		"no JSON":         packed(t, "{"),
 		"no state":        packed(t, `[]`),
 		"another content": packed(t, `{"content":[]}`),

@@ -41,8 +41,8 @@ const (
 	// maxUnpacked bounds what a text is unpacked to, in bytes, so that a short one
 	// cannot cost hundreds of megabytes.
 	maxUnpacked = 1 << 20
-	// format begins each text.
-	format = "v1:"
+	// Format begins each text.
+	Format = "v1:"
 )
 
 // State is what is kept of an object of which something is withheld.
@@ -93,7 +93,7 @@ func Decode(text string) (*State, error) {
 }
 
 func decode(text string) (*State, error) {
-	packed, ok := strings.CutPrefix(text, format)
+	packed, ok := strings.CutPrefix(text, Format)
 	if !ok || len(text) > MaxBytes {
 		return nil, errors.New("its format is not known")
 	}
@@ -193,7 +193,7 @@ func (s *State) encode() (text string, ok bool) {
 	if err != nil {
 		panic("approved: a buffer that cannot be written: " + err.Error())
 	}
-	text = format + base64.RawStdEncoding.EncodeToString(packed.Bytes())
+	text = Format + base64.RawStdEncoding.EncodeToString(packed.Bytes())
 	return text, len(text) <= MaxBytes
 }
 

@@ -28,6 +28,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/ledger"
 )
 
@@ -37,11 +38,7 @@ var nameGeneratedFrom = strings.TrimPrefix(v1alpha1.AnnotationGeneratedFrom, v1a
 
 // commands are the annotations of an object's own that users set to ask for
 // something; whether they may is the webhook's to judge (D13, D20).
-var commands = []string{
-	ledger.NameApprove, ledger.NameBreakGlass,
-	strings.TrimPrefix(v1alpha1.AnnotationOrphan, v1alpha1.AnnotationPrefix),
-	strings.TrimPrefix(v1alpha1.AnnotationReleaseGate, v1alpha1.AnnotationPrefix),
-}
+var commands = ledger.Commands()
 
 // gateNames is what the names begin with of what says about the gate of an object. They
 // are protected with that, and have one key whatever the object's owner is.
@@ -128,6 +125,8 @@ func concernsProtection(in Input) string {
 //	           nothing, but are there, as it would bring them again otherwise
 //	drop       keys that anybody else brings and the old object does not vouch for, and
 //	           those of other objects, or for a Binding all, that no controller brings
+//	told       what of that means nothing, such as a command with a mistyped name: the webhook tells
+//	           of it, and hears of it by an annotation
 func protectionVariables(in Input) []admissionregistrationv1.Variable {
 	return []admissionregistrationv1.Variable{
 		{Name: "new", Expression: protectionText(in, `{new}`)},
@@ -142,6 +141,9 @@ func protectionVariables(in Input) []admissionregistrationv1.Variable {
 		{Name: "blank", Expression: protectionText(in, variables(`names.filter(n, !((was + n) in old) && {copied} && {differs})`))},
 		{Name: "drop", Expression: protectionText(in, variables(`names.filter(n, !((was + n) in old) && !{copied} && {differs}).map(n, now + n)
 + (size(new) + size(old) > {many} ? {bound}.filter(k, k in new) : new.filter(k, {foreign}))`))},
+		{Name: "told", Expression: fmt.Sprintf(`(has(request.subResource) && request.subResource != "" ? [] : variables.drop.filter(k,
+  !%s.exists(n, k.endsWith("/" + n)) || k.endsWith("/%s") && variables.new[k] != "" && !variables.new[k].startsWith(%q)))`,
+			list(ledger.Known()...), ledger.NameApproved, approved.Format)},
 	}
 }
 
@@ -171,7 +173,7 @@ func protectionText(in Input, text string) string {
 			"{bound}", `(request.kind.kind == "Binding" ? `+list("pod."+v1alpha1.AnnotationAllowances, "pod."+v1alpha1.AnnotationApproved)+` : [])`,
 			"{copied}", "(now == was && "+byCopier(in)+")",
 			"{largest}", list(ledger.NameAllowances, ledger.NameApproved),
-			"{free}", "(n in "+list(append(slices.Clone(commands), nameGeneratedFrom)...)+fmt.Sprintf(` || n.startsWith(%q))`, gateNames),
+			"{free}", "(n in "+list(append(slices.Clone(commands), nameGeneratedFrom, ledger.NameDropped)...)+fmt.Sprintf(` || n.startsWith(%q))`, gateNames),
 			"{many}", manyText,
 		),
 	} {
@@ -198,4 +200,7 @@ const protectionPatch = `(size(variables.old) > 0 && size(variables.new) == 0
 : [])
 + variables.drop.map(k, JSONPatch{op: "remove", path: "/metadata/annotations/" + jsonpatch.escapeKey(k)})
 + variables.blank.map(n, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(variables.now + n), value: ""})
-+ variables.restore.map(n, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(variables.now + n), value: variables.old[variables.was + n]})`
++ variables.restore.map(n, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(variables.now + n), value: variables.old[variables.was + n]})
++ (size(variables.told) > 0
+? [JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(variables.now + "` + ledger.NameDropped + `"), value: variables.told.join(",")}]
+: [])`

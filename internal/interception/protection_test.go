@@ -17,16 +17,22 @@ limitations under the License.
 package interception
 
 import (
+	"context"
 	"strconv"
 	"testing"
 
+	"github.com/google/cel-go/common/types/traits"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	admissioncel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
 	vap "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"pgregory.net/rapid"
 )
@@ -96,8 +102,75 @@ func TestProtectionConditions(t *testing.T) {
 	}
 }
 
-// TestProtectionAppliesToWhatItChanges compares the condition with the patch.
-func TestProtectionAppliesToWhatItChanges(t *testing.T) {
+// TestToldOfWhatIsDropped shows of which keys the webhook hears that are taken away: of those that mean nothing, and not
+// of those that old manifests bring.
+func TestToldOfWhatIsDropped(t *testing.T) {
+	owner := belowOwner("Rollout", "1f2e3d4c-0000-0000-0000-000000000000")
+	told := func(equals string) matchconditions.Matcher {
+		return protecting(t, "variables.told == "+equals)
+	}
+	for name, tc := range map[string]struct {
+		object      runtime.Object
+		user        string
+		subresource string
+		want        string
+	}{
+		"a mistyped command":                  {object: deployment(annotated("kausality.io/aprove", "*", "jira", "1")), want: `["kausality.io/aprove"]`},
+		"a command":                           {object: deployment(annotated(approveKey, "*")), want: `[]`},
+		"the ledger of an old manifest":       {object: deployment(annotated(ledgerKey, "[]")), want: `[]`},
+		"the approved content of one":         {object: deployment(annotated("kausality.io/approved", "v1:abc")), want: `[]`},
+		"what is meant to approve":            {object: deployment(annotated("kausality.io/approved", "*")), want: `["kausality.io/approved"]`},
+		"that of a ReplicaSet":                {object: deployment(annotated(setsKey, "a")), want: `[]`},
+		"a mistyped one on what has an owner": {object: replicaSet(owner, annotated("kausality.io/aprove", "*")), want: `["kausality.io/aprove"]`},
+		"what a controller copies":            {object: deployment(annotated("kausality.io/aprove", "*")), user: "system:serviceaccount:argo:rollouts", want: `[]`},
+		"a mistyped one in a status":          {object: deployment(annotated("kausality.io/aprove", "*")), subresource: "status", want: `[]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := request{operation: admission.Update, object: tc.object, old: deployment(), user: tc.user, subresource: tc.subresource}
+			if _, ok := tc.object.(*appsv1.ReplicaSet); ok {
+				r.kind, r.old = replicaSets, replicaSet(owner)
+			}
+			got := told(tc.want).Match(t.Context(), r.attributes(t, false), nil, nil)
+			if got.Error != nil || !got.Matches {
+				t.Errorf("told of something else than %s: %v", tc.want, got.Error)
+			}
+		})
+	}
+}
+
+// TestProtectionPatch evaluates the patch: one that does not compile would protect nothing, as its failures are ignored.
+func TestProtectionPatch(t *testing.T) {
+	compiler := protectionCompiler(t)
+	options := admissioncel.OptionalVariableDeclarations{HasAuthorizer: true, HasPatchTypes: true}
+	evaluator := compiler.CompileMutatingEvaluator(&patch.JSONPatchCondition{Expression: protectionPatch}, options, environment.StoredExpressions)
+	if errs := evaluator.CompilationErrors(); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for name, tc := range map[string]struct {
+		object runtime.Object
+		want   int64
+	}{
+		"a mistyped key is taken away, and the webhook told": {object: deployment(annotated("kausality.io/aprove", "*", "jira", "1")), want: 2},
+		"a ledger is taken away":                             {object: deployment(annotated(ledgerKey, "a")), want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			attributes := request{operation: admission.Create, object: tc.object}.attributes(t, false)
+			asked := admissioncel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(attributes.GetResource()), metav1.GroupVersionKind(attributes.VersionedKind))
+			result, _, err := evaluator.ForInput(compiler.CreateContext(t.Context()), attributes, asked, admissioncel.OptionalVariableBindings{}, nil, celconfig.RuntimeCELCostBudget)
+			if err != nil || result.Error != nil {
+				t.Fatal(err, result.Error)
+			}
+			ops, ok := result.EvalResult.(traits.Sizer)
+			if !ok || ops.Size().Value() != tc.want {
+				t.Errorf("the patch is %v, want %d operations", result.EvalResult, tc.want)
+			}
+		})
+	}
+}
+
+// protectionCompiler knows the variables of the protection.
+func protectionCompiler(t *testing.T) *admissioncel.CompositedCompiler {
+	t.Helper()
 	compiler, err := admissioncel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
 		t.Fatal(err)
@@ -109,10 +182,33 @@ func TestProtectionAppliesToWhatItChanges(t *testing.T) {
 			t.Fatal(result.Error)
 		}
 	}
+	return compiler
+}
+
+// protecting returns what matches where an expression of the variables of the protection is true.
+func protecting(t *testing.T, expression string) matchconditions.Matcher {
+	t.Helper()
+	compiler, options := protectionCompiler(t), admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}
 	fail := admissionregistrationv1.Fail
-	patches := matchconditions.NewMatcher(compiler.CompileCondition([]admissioncel.ExpressionAccessor{
-		&matchconditions.MatchCondition{Name: "patches", Expression: "size(variables.drop) + size(variables.blank) + size(variables.restore) > 0"},
-	}, options, environment.NewExpressions), &fail, "policy", "test", "test")
+	return inContext{compiler, matchconditions.NewMatcher(compiler.CompileCondition([]admissioncel.ExpressionAccessor{
+		&matchconditions.MatchCondition{Name: "holds", Expression: expression},
+	}, options, environment.NewExpressions), &fail, "policy", "test", "test")}
+}
+
+// inContext matches with the variables of a compiler.
+type inContext struct {
+	compiler *admissioncel.CompositedCompiler
+	matchconditions.Matcher
+}
+
+// Match implements matchconditions.Matcher.
+func (m inContext) Match(ctx context.Context, attributes *admission.VersionedAttributes, params runtime.Object, authz authorizer.UnconditionalAuthorizer) matchconditions.MatchResult {
+	return m.Matcher.Match(m.compiler.CreateContext(ctx), attributes, params, authz)
+}
+
+// TestProtectionAppliesToWhatItChanges compares the condition with the patch.
+func TestProtectionAppliesToWhatItChanges(t *testing.T) {
+	patches := protecting(t, "size(variables.drop) + size(variables.blank) + size(variables.restore) > 0")
 
 	annotations := rapid.OneOf(
 		rapid.Just(map[string]any(nil)),
@@ -151,8 +247,7 @@ func TestProtectionAppliesToWhatItChanges(t *testing.T) {
 			r.operation, r.old = admission.Update, draw("old")
 		}
 		attributes := r.attributes(t, false)
-		ctx := compiler.CreateContext(t.Context())
-		want := patches.Match(ctx, attributes, nil, nil)
+		want := patches.Match(t.Context(), attributes, nil, nil)
 		if want.Error != nil {
 			rt.Fatal(want.Error)
 		}

@@ -183,7 +183,7 @@ func (r *request) asksToBreakGlass() glass {
 	key := ledger.AnnotationKey(r.new, ledger.NameBreakGlass)
 	text, isSet := r.new.GetAnnotations()[key]
 	reason := strings.TrimSpace(text)
-	if r.old != nil && annotation(r.old, key) == text {
+	if r.hadAnnotation(key) {
 		reason, isSet = "", false
 	}
 	blank := isSet && reason == ""
@@ -259,7 +259,7 @@ func (r *request) keepsBreakGlass(f *facts) bool {
 func (r *request) glassWarning(o *outcome) string {
 	b, subject := o.glass, objectText(r.gvk.Kind, r.objectName())
 	switch {
-	case b.blank && !o.copied():
+	case b.blank && !o.copied() && !o.KeepsBooks():
 		return fmt.Sprintf("kausality: no glass of %s is broken without a reason: say in the annotation why", subject)
 	case !b.asked:
 		return ""

@@ -59,7 +59,7 @@ func TestMisplaced(t *testing.T) {
 		},
 		"what was there before": {
 			user: "alice", before: annotate(replicaSet(3), "kausality.io/break-glass", "delete: fire"),
-			after: annotate(annotate(replicaSet(3), "kausality.io/break-glass", "delete: fire"), "kausality.io/other", "x"),
+			after: annotate(annotate(replicaSet(3), "kausality.io/break-glass", "delete: fire"), "jira", "x"),
 		},
 		"the copy that the Deployment controller makes": {
 			user: deployer, before: replicaSet(3), after: annotate(replicaSet(3), "kausality.io/break-glass", "delete: fire"),

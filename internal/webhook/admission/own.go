@@ -86,6 +86,19 @@ func (o *ownAnnotations) dropForeign() {
 	}
 }
 
+// dropMeaningless takes away what somebody brings under a key that means nothing, as what protects annotations inside
+// the API server does: they are told of it.
+func (o *ownAnnotations) dropMeaningless() {
+	if o.byController {
+		return
+	}
+	for key, value := range o.have {
+		if before, had := o.old[key]; isMeaningless(key) && (!had || before != value) {
+			delete(o.want, key)
+		}
+	}
+}
+
 // hasOneKey reports whether an annotation has the same key whatever the owner of its object: what is said
 // about a gate, who changed the object, and by which requests.
 func hasOneKey(key string) bool {
@@ -96,6 +109,7 @@ func hasOneKey(key string) bool {
 // sets it; a reason to break the glass by a deletion waits for that.
 func (o *ownAnnotations) takeCommands(keepsBreakGlass bool) {
 	delete(o.want, o.now+ledger.NameApprove)
+	delete(o.want, o.now+ledger.NameDropped)
 	key := o.now + ledger.NameBreakGlass
 	if reason := o.have[key]; !keepsBreakGlass && (reason != o.old[key] || !forDeletion(reason) && !forStatus(reason)) {
 		delete(o.want, key)

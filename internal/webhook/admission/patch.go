@@ -41,6 +41,7 @@ func (r *request) patches(o *outcome) (ops []jsonpatch.Operation, want map[strin
 	own.leavePrefix()
 	if !o.Operator {
 		own.dropForeign()
+		own.dropMeaningless()
 	}
 	own.takeCommands(r.keepsBreakGlass(o.facts))
 	if !o.Operator {
