@@ -67,6 +67,13 @@ func (st *Standing) Waiting() []Shown {
 	return st.summary(waiting, st.Differences)
 }
 
+// WaitsAt reports whether something waits for a rule at a path, above it or below.
+func (st *Standing) WaitsAt(path change.Path) bool {
+	return st != nil && slices.ContainsFunc(st.Differences, func(d Difference) bool {
+		return !d.Counts && d.Path.Overlaps(path) && (st.Object.Concerns == nil || !st.Object.Concerns(d.Path))
+	})
+}
+
 // hasWaiting reports whether a path is in a list in which something waits for a rule, by its claims. Of a change
 // that nobody has seen it is not known which items have moved.
 func (o *Object) hasWaiting(claims []claim, path change.Path) bool {

@@ -156,27 +156,41 @@ func (r *request) ledgerWarnings(o *outcome) []string {
 		out = append(out, fmt.Sprintf("kausality: what a request says about %s has no effect; the ledger of %s stays as it is",
 			ledger.AnnotationKey(r.new, ledger.NameAllowances), subject))
 	}
-	if a := o.approve; a.asked && (r.again == nil || !r.again.elsewhere) {
-		switch {
-		case !a.allowed:
-			out = append(out, fmt.Sprintf("kausality: %s may not approve changes of %s%s", o.Requester.Username, subject, whoMay(o.initiators)))
-		case len(a.since) > 0:
-			out = append(out, fmt.Sprintf("kausality: not approved on %s, as it was changed since somebody looked at it: %s; look at it again",
-				subject, strings.Join(a.since, ", ")))
-		case len(o.grant.Problems) > 0:
-			out = append(out, fmt.Sprintf("kausality: not all of %s is approved, as it does not meet %s", subject, problemsText(o.grant.Problems)))
-		case len(o.notApproved()) > 0:
-			out = append(out, fmt.Sprintf("kausality: the change of %s of %s stays withheld, as %s%s",
-				strings.Join(o.notApproved(), ", "), subject, o.mayNotInitiate(o.notApproved()), whoMayApprove(o.approversOf(o.notApproved()))))
-		case len(a.changes) > 0 && len(o.grant.Allowances) == 0 && !o.approves():
-			out = append(out, fmt.Sprintf("kausality: nothing of %s was approved: no rule that %s may initiate is about it", subject, o.Requester.Username))
-		case len(a.unknown) > 0:
-			out = append(out, fmt.Sprintf("kausality: not approved on %s, as they are no field paths: %s", subject, strings.Join(a.unknown, ", ")))
-		}
-		// The validating hook is not asked about what only approves.
-		out = append(out, o.waiting(o.grant, o.notApproved()...)...)
+	if o.approve.asked && (r.again == nil || !r.again.elsewhere) {
+		out = append(out, r.approvalWarnings(o)...)
 	}
 	return out
+}
+
+// approvalWarnings returns what the requester is told of an approval that has not the effect that it asks for.
+func (r *request) approvalWarnings(o *outcome) []string {
+	var out []string
+	a, subject := o.approve, objectText(r.gvk.Kind, r.objectName())
+	unruled := o.unruled()
+	switch {
+	case !a.allowed:
+		out = append(out, fmt.Sprintf("kausality: %s may not approve changes of %s%s", o.Requester.Username, subject, whoMay(o.initiators)))
+	case len(a.since) > 0:
+		out = append(out, fmt.Sprintf("kausality: not approved on %s, as it was changed since somebody looked at it: %s; look at it again",
+			subject, strings.Join(a.since, ", ")))
+	case len(o.grant.Problems) > 0:
+		out = append(out, fmt.Sprintf("kausality: not all of %s is approved, as it does not meet %s", subject, problemsText(o.grant.Problems)))
+	case len(o.notApproved()) > 0:
+		out = append(out, fmt.Sprintf("kausality: the change of %s of %s stays withheld, as %s%s",
+			strings.Join(o.notApproved(), ", "), subject, o.mayNotInitiate(o.notApproved()), whoMayApprove(o.approversOf(o.notApproved()))))
+	case len(a.changes) > 0 && len(o.grant.Allowances) == 0 && !o.approves() && len(unruled) == 0:
+		out = append(out, fmt.Sprintf("kausality: nothing of %s was approved: no rule that %s may initiate is about it", subject, o.Requester.Username))
+	case len(a.unknown) > 0:
+		out = append(out, fmt.Sprintf("kausality: not approved on %s, as they are no field paths: %s", subject, strings.Join(a.unknown, ", ")))
+	case len(a.missing) > 0:
+		out = append(out, fmt.Sprintf("kausality: %s has no field %s, and nothing is withheld there: there is nothing to approve", subject, strings.Join(a.missing, ", ")))
+	}
+	if a.allowed && len(unruled) > 0 {
+		out = append(out, fmt.Sprintf("kausality: the change of %s of %s is not approved: no rule of a policy in effect that denies is about it, so that nothing holds "+
+			"back what follows from it; put back what was there, change it, or approve it once such a rule is back", strings.Join(withheldPaths(unruled), ", "), subject))
+	}
+	// The validating hook is not asked about what only approves.
+	return append(out, o.waiting(o.grant, o.notApproved()...)...)
 }
 
 // notApproved returns what the request asks to approve and is withheld all the same.

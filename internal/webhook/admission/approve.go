@@ -17,6 +17,8 @@ limitations under the License.
 package admission
 
 import (
+	"slices"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
@@ -44,6 +46,8 @@ type approval struct {
 	unknown []string
 	// since are paths whose content was changed after somebody looked at it.
 	since []string
+	// missing are paths at which the object has no field, and nothing is withheld.
+	missing []string
 }
 
 // approval reads the annotation, which counts only in the request that sets it.
@@ -110,6 +114,9 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 	default:
 		path, _ = change.ParsePath(text)
 	}
+	if digest != "" && len(withheldAt(st, text)) == 0 && st.WaitsAt(path) {
+		return // It is as it was; no rule is about it any more.
+	}
 	if digest != "" && (st == nil || st.Digest(path) != digest && !record.IsPending(f.record, r.old, text, digest)) {
 		a.since = append(a.since, text)
 		return
@@ -125,6 +132,8 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 	// What is withheld there is known with the value that it replaced.
 	if held := withheldAt(st, text); len(held) > 0 {
 		changes = held
+	} else if err == nil && !slices.ContainsFunc(changes, func(c change.Change) bool { return c.Old != nil || c.New != nil || st.WaitsAt(c.Path) }) {
+		a.missing = append(a.missing, text)
 	}
 	a.changes = append(a.changes, changes...)
 }
@@ -142,6 +151,25 @@ func withheldAt(st *approved.Standing, text string) []change.Change {
 		}
 	}
 	return out
+}
+
+// unruled returns what the request asks to approve and no rule of a policy in effect that denies is about: nothing of it
+// is held back, and nothing of it can be approved.
+func (o *outcome) unruled() []v1alpha1.Allowance {
+	return slices.DeleteFunc(decision.Waiting(o.grant.Standing).Allowances(), func(a v1alpha1.Allowance) bool { return !o.approve.names(a.Mutation) })
+}
+
+// names reports whether an approval is of a field, of what is above it or below, or of everything.
+func (a *approval) names(field string) bool {
+	at, err := change.ParsePath(field)
+	return err == nil && slices.ContainsFunc(change.SplitPaths(a.text), func(part string) bool {
+		text, _ := decision.ParseApproval(part)
+		if text == v1alpha1.Any {
+			return true
+		}
+		pattern, err := change.ParsePattern(text)
+		return err == nil && len(pattern) > 0 && pattern.Overlaps(change.Pattern(at))
+	})
 }
 
 // approves reports whether the request approves something that was withheld.
