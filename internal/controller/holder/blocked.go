@@ -163,13 +163,25 @@ func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Le
 	}
 	status.Blocked = &v1alpha1.Blocked{
 		Since:      metav1.NewTime(status.LastDenial.Time.Time),
-		Message:    v.blockedMessage(*status.LastDenial, now.withheld, status.Strays),
+		Message:    v.blockedMessage(*status.LastDenial, withheldIn(decision.Marked(effective, v.policies)), status.Strays),
 		Allowances: now.allowances,
 		Withheld:   now.withheld,
 		Policies:   now.policies,
 		User:       status.LastDenial.User,
 		Upgrades:   status.LastDenial.Upgrades,
 	}
+}
+
+// withheldIn returns the paths of the withheld changes in a ledger: of one that no rule in effect is about nobody can
+// say that it has to be approved.
+func withheldIn(l ledger.Ledger) []string {
+	var out []string
+	for _, e := range l {
+		if e.IsWithheld() {
+			out = append(out, e.Mutation)
+		}
+	}
+	return out
 }
 
 // isPassed reports whether what was denied last was let through since: nobody waits for it, whatever

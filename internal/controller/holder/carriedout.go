@@ -31,15 +31,20 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// What is withheld is carried out all the same where nobody is asked about what follows from it, as
-// while the operator is away. Once the status proves it there is nothing left to hold back (D8), and the
+// What is withheld is carried out all the same where nothing holds back what follows from it: while no rule of a policy
+// that denies is about it, or where nobody is asked, as while the operator is away. Once the status proves it there is nothing left to hold back (D8), and the
 // mark goes with the next request. Only a look before that knows whose change it was, and that nobody
 // approved it. Of what has finished for good nothing is held back either, although nothing was carried
 // out: *observed* of a Job whose parallelism a stranger changed after it was Complete.
 
-// carriedOutText is what the history, and an Event, say of it.
-const carriedOutText = "it was withheld, nobody approved it, and it is carried out all the same, as the status of the object proves: nobody was asked " +
-	"about what followed, as while the operator is away. Change it back to take it back"
+// carriedOutText is what the history, and an Event, say of it. Which of the two it was nobody has seen, unless no such
+// rule is there now.
+const (
+	carriedOutText = "it was withheld, nobody approved it, and it is carried out all the same, as the status of the object proves: nothing held back what " +
+		"followed, as while no rule of a policy that denies is about it, or while the operator is away. Change it back to take it back"
+	carriedOutUnruledText = "it was withheld, nobody approved it, and it is carried out all the same, as the status of the object proves: no rule of a policy " +
+		"in effect that denies is about it any more, and so nothing that follows is held back. Change it back to take it back"
+)
 
 // tellCarriedOut says in the history what of the holder was withheld and is carried out.
 func (v view) tellCarriedOut(status *v1alpha1.AllowanceRecordStatus) {
@@ -54,6 +59,7 @@ func (v view) tellCarriedOut(status *v1alpha1.AllowanceRecordStatus) {
 	differs := func(path change.Path) bool {
 		return slices.ContainsFunc(standing.Differences, func(d approved.Difference) bool { return d.Path.Overlaps(path) })
 	}
+	concerns := decision.Concerns(v.policies)
 	for _, e := range v.stored {
 		path, err := change.ParsePath(e.Mutation)
 		if err != nil || !e.IsWithheld() || e.Generation > v.obj.GetGeneration() || !change.AnyCovers(proven, path) || !differs(path) {
@@ -63,6 +69,9 @@ func (v view) tellCarriedOut(status *v1alpha1.AllowanceRecordStatus) {
 			record.TargetOf(v.obj), []v1alpha1.Allowance{e.Allowance}, v1alpha1.EventConsumed, v1alpha1.EventReleased, metav1.NewTime(v.now),
 		) {
 			told.User, told.Reason, told.Message = e.Initiator, v1alpha1.ReasonCarriedOut, carriedOutText
+			if !concerns(path) {
+				told.Message = carriedOutUnruledText
+			}
 			status.History = record.WithHistory(status.History, told)
 		}
 	}
@@ -94,7 +103,7 @@ func (r *Reconciler) announceCarriedOut(v view, before, after *v1alpha1.Allowanc
 			by = "somebody"
 		}
 		for _, path := range e.Paths {
-			r.Events.Eventf(v.obj, nil, corev1.EventTypeWarning, v1alpha1.ReasonCarriedOut, "Watch", "%s changed %s: %s", by, path, carriedOutText)
+			r.Events.Eventf(v.obj, nil, corev1.EventTypeWarning, v1alpha1.ReasonCarriedOut, "Watch", "%s changed %s: %s", by, path, e.Message)
 		}
 	}
 }

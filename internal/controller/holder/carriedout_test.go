@@ -17,6 +17,7 @@ limitations under the License.
 package holder
 
 import (
+	stdcmp "cmp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,12 +55,17 @@ func TestTellCarriedOut(t *testing.T) {
 		Time: metav1.NewTime(controllertest.Noon), Event: v1alpha1.EventReleased, User: "mallory", Reason: v1alpha1.ReasonCarriedOut,
 		Paths: []string{field}, Message: carriedOutText, Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: 5, Field: field}},
 	}}
+	unruled := []v1alpha1.HistoryEntry{*told[0].DeepCopy()}
+	unruled[0].Message = carriedOutUnruledText
 	for name, tc := range map[string]struct {
 		holder testHolder
+		// about is what the policy has a rule about, the field where it is empty.
+		about  string
 		before v1alpha1.AllowanceRecordStatus
 		want   []v1alpha1.HistoryEntry
 	}{
 		"its status proves it":               {holder: web().settled().holding(mark("old")), want: told},
+		"no rule is about it any more":       {holder: web().settled().holding(mark("old")), about: "spec.replicas", want: unruled},
 		"and it is known":                    {holder: web().settled().holding(mark("old")), before: v1alpha1.AllowanceRecordStatus{History: told}, want: told},
 		"it is as it was approved":           {holder: web().settled().holding(mark("new"))},
 		"nothing proves it":                  {holder: web().holding(mark("old"))},
@@ -70,7 +76,7 @@ func TestTellCarriedOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := tc.before.DeepCopy()
-			v := look(tc.holder.Unstructured, []*policy.Policy{about(t, controllertest.Noon, field)}, controllertest.Noon)
+			v := look(tc.holder.Unstructured, []*policy.Policy{about(t, controllertest.Noon, stdcmp.Or(tc.about, field))}, controllertest.Noon)
 			v.tellCarriedOut(status)
 			if diff := cmp.Diff(tc.want, status.History, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("history (-want +got):\n%s", diff)
