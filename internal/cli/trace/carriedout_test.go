@@ -45,7 +45,7 @@ func TestTraceOfWhatWasCarriedOut(t *testing.T) {
 	if len(causes) != 1 {
 		t.Fatalf("%d causes, want one", len(causes))
 	}
-	if page := (drawing{terminal: text.Terminal{Width: text.DefaultWidth}, namespace: "shop", now: now}).cause(causes[0]); !strings.Contains(page, "withheld, and carried out while nobody was asked") {
+	if page := (drawing{terminal: text.Terminal{Width: text.DefaultWidth}, namespace: "shop", now: now}).cause(causes[0]); !strings.Contains(page, "withheld, and carried out although nobody approved it") {
 		t.Error(page)
 	}
 	if page := renderLately(latest("shop", []v1alpha1.AllowanceRecord{rec}, -1), text.Terminal{Width: text.DefaultWidth}, now); !strings.Contains(page, "not told: it was carried") || strings.Contains(page, "nothing") {

@@ -108,7 +108,7 @@ func (c *Cause) touched() string {
 	})
 	switch {
 	case len(kinds) == 0 && c.First.CarriedOut:
-		return "not told: it was carried out while nobody was asked"
+		return "not told: it was carried out although nobody approved it"
 	case len(kinds) == 0:
 		return "nothing"
 	}
@@ -117,7 +117,7 @@ func (c *Cause) touched() string {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[kind], kind))
 	}
 	if c.First.CarriedOut {
-		parts = append(parts, "and what it was carried out on while nobody was asked")
+		parts = append(parts, "and what it was carried out on although nobody approved it")
 	}
 	return strings.Join(parts, ", ")
 }

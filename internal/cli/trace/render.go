@@ -53,7 +53,7 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	}
 	if len(r.Causes) == 0 && r.Deletion == nil && r.Origin == nil && !r.Unread {
 		out.WriteString("\n" + t.Wrap("", "No ledger and no AllowanceRecord tells what caused it: it may be older than the policies, "+
-			"or no policy is for what owns it ("+phrase.Command("explain", r.Object)+")."))
+			"or no policy is for what owns it ("+phrase.Command("explain", r.Object)+"). Records are written up to two seconds late: if it has just happened, ask again."))
 	}
 	if len(r.Made) > 0 {
 		out.WriteString("\n" + d.made(r.Made))
@@ -192,7 +192,7 @@ func (d drawing) label(n *Node) string {
 	case n.Withheld:
 		label += ", " + d.terminal.Paint(text.Wait, "withheld")
 	case n.CarriedOut:
-		label += ", " + d.terminal.Paint(text.Bad, "withheld, and carried out while nobody was asked")
+		label += ", " + d.terminal.Paint(text.Bad, "withheld, and carried out although nobody approved it")
 	case n.Active:
 		label += ", " + d.terminal.Paint(text.Good, "active")
 	}

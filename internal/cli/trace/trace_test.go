@@ -370,7 +370,8 @@ alice, 60s ago
 			want: `ReplicaSet/web-1 in namespace shop
 
 No ledger and no AllowanceRecord tells what caused it: it may be older than the policies, or no
-policy is for what owns it (kubectl kausality explain -n shop replicaset/web-1).
+policy is for what owns it (kubectl kausality explain -n shop replicaset/web-1). Records are written
+up to two seconds late: if it has just happened, ask again.
 `,
 		},
 		"a chain that begins below": {

@@ -34,7 +34,7 @@ func carriedOut(rec *v1alpha1.AllowanceRecord) []CarriedOut {
 	var out []CarriedOut
 	for _, e := range rec.Status.History {
 		if record.IsCarriedOut(e) {
-			out = append(out, CarriedOut{Time: e.Time, Object: rec.Spec.TargetRef, Paths: e.Paths, User: e.User})
+			out = append(out, CarriedOut{Time: e.Time, Object: rec.Spec.TargetRef, Paths: e.Paths, User: e.User, Message: e.Message})
 		}
 	}
 	return out
@@ -50,10 +50,14 @@ func carriedOutSince(rec *v1alpha1.AllowanceRecord, refused v1alpha1.HistoryEntr
 	return &all[i]
 }
 
-// text says what was carried out.
+// text says what was carried out, and why, as the record tells.
 func (c *CarriedOut) text(now time.Time) string {
-	return fmt.Sprintf("%s changed %s, which was withheld and is carried out all the same, as was found %s: nobody was asked about what followed, "+
-		"as while the operator is away. Change it back to take it back", phrase.Author(c.User), strings.Join(c.Paths, ", "), phrase.Ago(c.Time.Time, now))
+	text := fmt.Sprintf("%s changed %s, which was withheld and is carried out all the same, as was found %s", phrase.Author(c.User), strings.Join(c.Paths, ", "),
+		phrase.Ago(c.Time.Time, now))
+	if _, why, found := strings.Cut(c.Message, ": "); found {
+		return text + ": " + why
+	}
+	return text + ". Change it back to take it back"
 }
 
 // renderCarriedOut tells of a change that was carried out.

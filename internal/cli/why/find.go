@@ -98,6 +98,9 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 		report.Notes = append(report.Notes, fmt.Sprintf("What GeneratingPolicies want and do not get cannot be told: %v", err))
 	}
 	report.addGenerating(generating, about{namespace: namespace, target: subject})
+	if seen.obj != nil && unread == nil && policies.Off == nil && report.isEmpty() && len(policies.InEffect(with.of(recordAbout(seen.obj)).chain)) > 0 {
+		report.Unasked = unasked(ctx, c, seen.obj)
+	}
 	if seen.missing != nil && report.isEmpty() {
 		return nil, seen.missing
 	}
@@ -248,7 +251,7 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 // deniedChildren returns the changes of children of a record's target that were denied, of those that is picks.
 func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.HistoryEntry) bool) []Refusal {
 	var out []Refusal
-	blocked, held := rec.Status.Blocked, withheldSince(rec)
+	blocked, held := rec.Status.Blocked, withheldSince(rec, with)
 	for _, e := range rec.Status.History {
 		if e.Event != v1alpha1.EventDenied {
 			continue
@@ -260,6 +263,9 @@ func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.
 			denied.MayWait = !waiting && !denied.ParentGone && mayWait(&rec.Status, e)
 			denied.Held = held != nil && !denied.ParentGone && e.Reason != v1alpha1.ReasonNoRoom && (denied.Waiting || denied.MayWait || !held.After(e.Time.Time))
 			denied.Passed = !waiting && hasPassed(rec.Status.History, e)
+			if !denied.Waiting && !denied.MayWait && !denied.Passed && !denied.Held && !denied.ParentGone && denied.CarriedOut == nil && e.Reason != v1alpha1.ReasonNoRoom {
+				denied.Ended = endedSince(rec, e)
+			}
 			out = append(out, denied)
 		}
 		if waiting {
@@ -271,10 +277,14 @@ func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.
 
 // withheldSince returns when the first of what is withheld of a record's target was, as far as the record still knows; nil
 // where nothing is. What was refused before, and nobody waits for, has another reason.
-func withheldSince(rec *v1alpha1.AllowanceRecord) *metav1.Time {
+func withheldSince(rec *v1alpha1.AllowanceRecord, with scene) *metav1.Time {
 	var first *metav1.Time
+	if !slices.ContainsFunc(rec.Status.Active, isWithheld) {
+		return nil
+	}
+	object := with.of(rec)
 	for _, a := range rec.Status.Active {
-		if !isWithheld(a) {
+		if !isWithheld(a) || with.waitsForRule(object, a.Mutation) {
 			continue
 		}
 		at := since(rec, a.Mutation)
@@ -286,6 +296,13 @@ func withheldSince(rec *v1alpha1.AllowanceRecord) *metav1.Time {
 		}
 	}
 	return first
+}
+
+// waitsForRule reports whether no rule of the policies in effect for an object that deny is about a change of it. Of an
+// object that cannot be read nobody can tell.
+func (s scene) waitsForRule(at live, path string) bool {
+	p, err := change.ParsePath(path)
+	return err == nil && at.obj != nil && s.Index != nil && !decision.Concerns(s.InEffect(at.chain))(p)
 }
 
 // isOf reports whether a denial is what blocks an object, as far as the record tells whose that was.
@@ -373,7 +390,10 @@ func isChild(t cluster.Target, e v1alpha1.HistoryEntry) bool {
 // withheld returns the changes of a record's target from which nothing follows. Items of one
 // list that one person changed are one change for who reads of them.
 func withheld(rec *v1alpha1.AllowanceRecord, with scene) []Withheld {
-	type together struct{ list, user string }
+	type together struct {
+		list, user string
+		waits      bool
+	}
 	var out []Withheld
 	if !slices.ContainsFunc(rec.Status.Active, isWithheld) {
 		return nil
@@ -387,24 +407,33 @@ func withheld(rec *v1alpha1.AllowanceRecord, with scene) []Withheld {
 		if !isWithheld(a) {
 			continue
 		}
-		key := together{listOf(a.Mutation), a.Initiator}
+		key := together{listOf(a.Mutation), a.Initiator, with.waitsForRule(object, a.Mutation)}
 		i, ok := at[key]
 		if !ok {
 			i = len(out)
 			at[key] = i
 			out = append(out, Withheld{
 				Object: rec.Spec.TargetRef, User: a.Initiator, Since: since(rec, a.Mutation),
-				Untold: with.Index == nil,
+				Untold: with.Index == nil, WaitsForRule: key.waits, Unowned: isUnowned(object),
 			})
 		}
 		out[i].Paths = append(out[i].Paths, a.Mutation)
 		out[i].Approvals = append(out[i].Approvals, decision.Approvals([]v1alpha1.Allowance{a})...)
 	}
 	for i := range out {
+		if out[i].WaitsForRule {
+			out[i].Initiators, out[i].Approvals = with.initiators(object, rec.Spec.TargetRef), nil
+			continue
+		}
 		out[i].Initiators = with.approvers(object, rec.Spec.TargetRef, out[i].Paths...)
 		out[i].NotMet = with.notMet(object, out[i].Paths...)
 	}
 	return out
+}
+
+// isUnowned reports whether an object has no owner, and nothing else is above it.
+func isUnowned(at live) bool {
+	return at.obj != nil && len(at.chain) <= 1 && len(at.obj.GetOwnerReferences()) == 0
 }
 
 func isWithheld(a v1alpha1.Allowance) bool { return a.Relation == v1alpha1.RelationWithheld }

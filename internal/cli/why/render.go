@@ -64,9 +64,17 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	first := r.SwitchedOff.Banner(t, now)
 	if out.Len() == 0 {
 		return first + t.Wrap("", fmt.Sprintf("Nothing was refused and nothing is withheld, as the AllowanceRecords tell of %s. "+
-			"They are written up to two seconds after a refusal: if you have just seen one, ask again.", r.Subject))
+			"They are written up to two seconds after a refusal: if you have just seen one, ask again.", r.Subject)) + r.unasked(t)
 	}
 	return first + strings.TrimSuffix(out.String(), "\n")
+}
+
+// unasked says, where nothing else is told, that nobody is asked about the subject.
+func (r *Report) unasked(t text.Terminal) string {
+	if r.Unasked == "" {
+		return ""
+	}
+	return "\n" + t.Paint(text.Bad, "Not asked") + "\n" + strings.TrimSuffix(t.Wrap(indent, r.Unasked), "\n")
 }
 
 // place says in which namespace an object is, where the report tells of several.
@@ -83,7 +91,7 @@ func (r *Report) allBy(at int) string {
 	var all []string
 	several := false
 	for i, w := range r.Withheld {
-		if w.Object != r.Withheld[at].Object || w.User != r.Withheld[at].User || len(w.NotMet) > 0 {
+		if w.Object != r.Withheld[at].Object || w.User != r.Withheld[at].User || len(w.NotMet) > 0 || w.WaitsForRule {
 			continue
 		}
 		if i > at {
@@ -92,7 +100,7 @@ func (r *Report) allBy(at int) string {
 		several = several || len(all) > 0
 		all = append(all, w.Approvals...)
 	}
-	if !several || len(r.Withheld[at].NotMet) > 0 {
+	if !several || len(r.Withheld[at].NotMet) > 0 || r.Withheld[at].WaitsForRule {
 		return ""
 	}
 	return phrase.Command("approve", r.Withheld[at].Object, all...)
@@ -110,17 +118,41 @@ func renderWithheld(w Withheld, place, all string, t text.Terminal, now time.Tim
 	var facts text.Table
 	facts.Row("changed", strings.Join(w.Paths, ", "))
 	facts.Row("by", phrase.Author(w.User))
+	if w.WaitsForRule {
+		renderWaitsForRule(&facts, w)
+		out.WriteString(facts.Render(t, indent))
+		return out.String()
+	}
 	facts.Row("effect", "the change stands; nothing follows from it until it is approved, changed again or taken back")
 	for _, c := range w.NotMet {
 		facts.Row("not met", c+": nobody can approve it before that holds of "+phrase.Target(w.Object)+". Change it so that it does, and approve then")
 	}
-	facts.Row("approval", "by "+who(w.Initiators, w.Untold))
+	facts.Row("approval", "by "+w.approvers())
 	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: phrase.Command("approve", w.Object, w.Approvals...), Unbroken: true})
 	if all != "" {
 		facts.Cells(text.Cell{Text: "all by them"}, text.Cell{Text: all, Unbroken: true})
 	}
 	out.WriteString(facts.Render(t, indent))
 	return out.String()
+}
+
+// renderWaitsForRule adds what there is to say of a change that no rule in effect is about.
+func renderWaitsForRule(facts *text.Table, w Withheld) {
+	facts.Row("effect", "nothing is held back now: no rule of a policy in effect that denies is about it, and what follows may be carried out. "+
+		"It is withheld again when such a rule is back")
+	approval := "not before such a rule is back"
+	if len(w.Initiators) > 0 {
+		approval += "; until then it counts as approved once " + phrase.Who(w.Initiators) + " changes it again"
+	}
+	facts.Row("approval", approval+". To put back what was there ends it, whoever does that")
+}
+
+// approvers names who may approve it.
+func (w *Withheld) approvers() string {
+	if len(w.Initiators) == 0 && w.Unowned && !w.Untold {
+		return "nobody: no policy in effect lets anybody initiate it, and nothing owns " + phrase.Target(w.Object)
+	}
+	return who(w.Initiators, w.Untold)
 }
 
 // who names those who may do something, where the policies that say so could be read.
@@ -162,10 +194,13 @@ func renderRefusal(r Refusal, place string, t text.Terminal, wide bool, now time
 	if r.CarriedOut != nil {
 		facts.Row("since then", r.CarriedOut.text(now))
 	}
+	if r.Ended != nil {
+		facts.Row("since then", r.Ended.text(r.Parent, now))
+	}
 	renderAdopting(&facts, r, len(r.Initiators) == 0)
 	renderStrays(&facts, r)
 	for _, remedy := range r.Remedies {
-		if !r.Held || remedy.Policy == "" {
+		if (!r.Held || remedy.Policy == "") && (r.Ended == nil || !r.Ended.TakenBack) {
 			facts.Row("allowed by", remedyText(r, remedy))
 		}
 	}

@@ -44,6 +44,9 @@ type Report struct {
 	CarriedOut []CarriedOut `json:"carriedOut,omitempty"`
 	// Below is what waits below the subject.
 	Below []Below `json:"below,omitempty"`
+	// Unasked says, where nothing else is told of an object for which policies are in effect, that the operator was not
+	// asked about a change of it just now: what passes meanwhile is neither refused, nor withheld, nor recorded.
+	Unasked string `json:"unasked,omitempty"`
 	// Generating is what GeneratingPolicies want and do not get.
 	Generating []Generating `json:"generating,omitempty"`
 	// Notes say what could not be read, or is left out.
@@ -104,6 +107,8 @@ type Refusal struct {
 	// CarriedOut is whose withheld change was carried out since, although nobody approved it: then nothing waits for
 	// what is refused here.
 	CarriedOut *CarriedOut `json:"carriedOut,omitempty"`
+	// Ended is what was withheld of the parent then and is withheld no more, where nothing waits for what is refused here.
+	Ended *Ended `json:"ended,omitempty"`
 	// Held is true while something of the parent is withheld: no remedy helps before that has
 	// ended.
 	Held bool `json:"held,omitempty"`
@@ -131,6 +136,8 @@ type CarriedOut struct {
 	Object v1alpha1.TargetReference `json:"object"`
 	Paths  []string                 `json:"paths"`
 	User   string                   `json:"user,omitempty"`
+	// Message says why, as far as that is known.
+	Message string `json:"message,omitempty"`
 }
 
 // Strays are children that were adopted without a cause.
@@ -193,6 +200,11 @@ type Withheld struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// Initiators are who may approve it.
 	Initiators []string `json:"initiators,omitempty"`
+	// WaitsForRule is true where no rule of a policy in effect that denies is about it: nothing is held back then, and
+	// nobody can approve it. Initiators are who may change it so that what they write counts.
+	WaitsForRule bool `json:"waitsForRule,omitempty"`
+	// Unowned is true of an object without an owner: nobody may initiate further up.
+	Unowned bool `json:"unowned,omitempty"`
 	// NotMet are the conditions of policies that do not hold of the object as it is, so that nobody can approve it
 	// before they do.
 	NotMet []string `json:"conditionsNotMet,omitempty"`
