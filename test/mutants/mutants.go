@@ -2779,6 +2779,31 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestDenialAdvises", admissionTests},
 	},
 	{
+		name:  "nobody is told of a key that means nothing",
+		edits: []edit{{"internal/webhook/admission/mistyped.go", "for _, key := range r.meaningless() {", "for _, key := range []string(nil) {"}},
+		unit:  []string{"-run=TestMistyped", admissionTests},
+	},
+	{
+		name:  "the webhook does not hear of keys that are taken away inside the API server",
+		edits: []edit{{"internal/interception/admissionpolicy.go", `!%s.exists(n, k.endsWith("/" + n)) || k.ends`, `!%s.exists(n, true) || k.ends`}},
+		unit:  []string{"-run=TestToldOfWhatIsDropped", "./internal/interception"},
+	},
+	{
+		name:  "an approval of what no rule is about is taken for one of something else",
+		edits: []edit{{"internal/webhook/admission/approve.go", "len(withheldAt(st, text)) == 0 && st.WaitsAt(path) {", "false {"}},
+		unit:  []string{"-run=TestApprovalThatDoesNothing", admissionTests},
+	},
+	{
+		name:  "nobody is told that * does not approve what no rule is about",
+		edits: []edit{{"internal/webhook/admission/answer.go", "if a.allowed && len(unruled) > 0 {", "if false {"}},
+		unit:  []string{"-run=TestApprovalThatDoesNothing", admissionTests},
+	},
+	{
+		name:  "why offers to approve what no rule is about",
+		edits: []edit{{"internal/cli/why/find.go", "if out[i].WaitsForRule {", "if false {"}, {"internal/cli/why/render.go", "	if w.WaitsForRule {\n		renderWaits", "	if false {\n		renderWaits"}},
+		unit:  []string{"-run=TestWithheldWithoutARule", "./internal/cli/why"},
+	},
+	{
 		name:  "a denial without versions is one of every upgrade",
 		edits: []edit{{"internal/upgrade/blocked.go", "len(d.Versions) == 0 && a.mayBeRest(status, d) ||", "len(d.Versions) == 0 ||"}},
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
