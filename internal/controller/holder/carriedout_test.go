@@ -76,7 +76,9 @@ func TestTellCarriedOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := tc.before.DeepCopy()
-			v := look(tc.holder.Unstructured, []*policy.Policy{about(t, controllertest.Noon, stdcmp.Or(tc.about, field))}, controllertest.Noon)
+			denies := about(t, controllertest.Noon, stdcmp.Or(tc.about, field))
+			denies.Action = v1alpha1.ActionDeny
+			v := look(tc.holder.Unstructured, []*policy.Policy{denies}, controllertest.Noon)
 			v.tellCarriedOut(status)
 			if diff := cmp.Diff(tc.want, status.History, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("history (-want +got):\n%s", diff)
