@@ -23,6 +23,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
@@ -76,8 +78,13 @@ func TestTellCarriedOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := tc.before.DeepCopy()
-			denies := about(t, controllertest.Noon, stdcmp.Or(tc.about, field))
-			denies.Action = v1alpha1.ActionDeny
+			stored := &v1alpha1.AllowancePolicy{}
+			if err := yaml.UnmarshalStrict([]byte("spec: {for: {apiGroup: apps, apiVersion: v1, kind: Deployment}, validationActions: [Deny], rules: [{trigger: "+stdcmp.Or(tc.about, field)+"}]}"), stored); err != nil {
+				t.Fatal(err)
+			}
+			denies, _ := policy.Compile(stored, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+				return schema.GroupVersionKind{}, false
+			})
 			v := look(tc.holder.Unstructured, []*policy.Policy{denies}, controllertest.Noon)
 			v.tellCarriedOut(status)
 			if diff := cmp.Diff(tc.want, status.History, cmpopts.EquateEmpty()); diff != "" {
