@@ -91,7 +91,7 @@ type policyControllers struct {
 	records    *record.Store
 	rendering  *rendering
 	holders    *objectcache.Cache
-	namespaces ancestry.Namespaces
+	namespaces ancestry.NamespaceReader
 	gates      *registry.Registry
 	// clock is what objects show policies by.
 	clock *shiftedClock
