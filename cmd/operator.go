@@ -371,26 +371,6 @@ func (o *operator) setupControllers(ctx context.Context) error {
 	o.asking.Notify(o.baseline.Lapse)
 	o.asking.Notify(sign.Lapse)
 	loops := writeloop.NewFinder()
-	holder := &holdercontroller.Reconciler{
-		Client:         o.writer,
-		Holders:        o.holders,
-		Looked:         o.holders.Looked(),
-		Came:           o.holders.Came,
-		Drivers:        o.gates,
-		Records:        o.records,
-		Policies:       o.policies,
-		Upgrades:       o.upgrades,
-		Namespaces:     o.namespaces,
-		SignOfLife:     sign,
-		Baseline:       o.baseline,
-		Events:         o.GetEventRecorder("kausality"),
-		Clock:          o.clock,
-		DigestKey:      o.digestKey,
-		Alone:          !o.leaderElect,
-		QuietTimes:     o.quietTimes,
-		Loops:          loops,
-		LedgerRestTime: o.ledgerRestTime,
-	}
 	target := &targetcontroller.Reconciler{
 		Client:     o.writer,
 		Holders:    o.holders,
@@ -410,7 +390,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		index.SetupWithManager(o.Manager),
 		policies.SetupWithManager(ctx, o.Manager),
 		intercept.SetupWithManager(o.Manager),
-		holder.SetupWithManager(o.Manager),
+		o.holderController(sign, loops).SetupWithManager(o.Manager),
 		o.gateController(loops).SetupWithManager(o.Manager),
 		target.SetupWithManager(o.Manager),
 		o.kroController().SetupWithManager(o.Manager),
@@ -421,6 +401,30 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		o.Add(o.baseline),
 		o.Add(o.retention()),
 	)
+}
+
+// holderController makes the reconciler of the objects that have allowances.
+func (o *operator) holderController(sign *holdercontroller.SignOfLife, loops *writeloop.Finder) *holdercontroller.Reconciler {
+	return &holdercontroller.Reconciler{
+		Client:         o.writer,
+		Holders:        o.holders,
+		Looked:         o.holders.Looked(),
+		Came:           o.holders.Came,
+		Drivers:        o.gates,
+		Records:        o.records,
+		Policies:       o.policies,
+		Upgrades:       o.upgrades,
+		Namespaces:     o.namespaces,
+		SignOfLife:     sign,
+		Baseline:       o.baseline,
+		Events:         o.GetEventRecorder("kausality"),
+		Clock:          o.clock,
+		DigestKey:      o.digestKey,
+		Alone:          !o.leaderElect,
+		QuietTimes:     o.quietTimes,
+		Loops:          loops,
+		LedgerRestTime: o.ledgerRestTime,
+	}
 }
 
 // setupRecordProtection sets up the reconciler that protects records, where nothing that is

@@ -23,7 +23,7 @@ import (
 )
 
 // TestReturns shows when it is known that children have to be led back to what is approved: where the object had
-// settled with that, something of it was withheld that its controllers have heard of, and all of it was taken back.
+// settled with that, something of it was withheld, and all of it was taken back.
 func TestReturns(t *testing.T) {
 	const (
 		good    = `{spec: {image: good, size: 3}}`
@@ -48,7 +48,7 @@ func TestReturns(t *testing.T) {
 		"taken back, and withheld again, and back":       {steps: []string{evil, good, evil, good}, want: true},
 		"taken back by who may":                          {steps: []string{evil, good}, caused: 2, want: true},
 		"still there":                                    {steps: []string{evil}},
-		"taken back before a controller heard of it":     {steps: []string{evil, good}, observed: 1},
+		"taken back before its status tells of it":       {steps: []string{evil, good}, observed: 1, want: true},
 		"of an object that had not settled":              {steps: []string{evil, good}, unsettled: true},
 		"approved":                                       {steps: []string{evil}, approves: 1},
 		"approved, and changed back by who may":          {steps: []string{evil, good}, approves: 1, caused: 2},

@@ -310,7 +310,7 @@ func (st *Standing) After(r Request) *Standing {
 func (st *Standing) claimsBy(r *Request, next *Standing) []claim {
 	author := Author{User: r.User, Generation: r.New.Generation}
 	var claims []claim
-	for _, c := range r.Uncaused {
+	for _, c := range byPath(r.Uncaused) {
 		if c.Verb != change.Delete || !c.Path.IsItem() {
 			claims = append(claims, claim{Author: author, path: c.Path, inserted: c.Verb == change.Insert})
 			continue
@@ -323,6 +323,13 @@ func (st *Standing) claimsBy(r *Request, next *Standing) []claim {
 		}
 	}
 	return claims
+}
+
+// byPath returns changes in an order that is theirs: of claims to one place the first is told.
+func byPath(changes []change.Change) []change.Change {
+	return slices.SortedStableFunc(slices.Values(changes), func(a, b change.Change) int {
+		return cmp.Or(a.Path.Compare(b.Path), cmp.Compare(a.Verb, b.Verb))
+	})
 }
 
 // moved returns the authors of the differences, at the places where the next version of the

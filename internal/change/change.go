@@ -84,7 +84,7 @@ func (c Change) Parts() []Change {
 			add(c.Path.Index(i), old, held)
 		}
 	}
-	slices.SortFunc(out, func(a, b Change) int { return a.Path.compare(b.Path) })
+	slices.SortFunc(out, func(a, b Change) int { return a.Path.Compare(b.Path) })
 	return out
 }
 

@@ -64,7 +64,7 @@ func Find(oldObj, newObj map[string]any, opts Options) []Change {
 	}
 	f.metadata(oldObj, newObj, opts.Metadata)
 	slices.SortFunc(f.changes, func(a, b Change) int {
-		return cmp.Or(a.Path.compare(b.Path), cmp.Compare(a.Verb, b.Verb))
+		return cmp.Or(a.Path.Compare(b.Path), cmp.Compare(a.Verb, b.Verb))
 	})
 	return f.changes
 }

@@ -38,7 +38,7 @@ import (
 // None of the arguments is modified. The result shares values with all three.
 func Merge(ours, base, theirs map[string]any, schema Schema, except []Change, apart ...Path) map[string]any {
 	m := merger{finder: newFinder(schema), except: slices.Clone(except), apart: apart}
-	slices.SortFunc(m.except, func(a, b Change) int { return a.Path.compare(b.Path) })
+	slices.SortFunc(m.except, func(a, b Change) int { return a.Path.Compare(b.Path) })
 	merged := m.fields(held{ours, ours != nil}, base, theirs)
 	fields, _ := merged.value.(map[string]any)
 	return fields
@@ -71,9 +71,9 @@ func (m *merger) sameAs(a, b held) bool {
 // isExcepted reports whether the change at the present path is one that ours does not
 // follow. Of two items under one index, one removed and one new, removed says which.
 func (m *merger) isExcepted(removed bool) bool {
-	at, _ := slices.BinarySearchFunc(m.except, m.path, func(c Change, p Path) int { return c.Path.compare(p) })
+	at, _ := slices.BinarySearchFunc(m.except, m.path, func(c Change, p Path) int { return c.Path.Compare(p) })
 	for _, c := range m.except[at:] {
-		if c.Path.compare(m.path) != 0 {
+		if c.Path.Compare(m.path) != 0 {
 			return false
 		}
 		if removed == (c.Path.IsItem() && c.Verb == Delete) {
@@ -87,7 +87,7 @@ func (m *merger) isExcepted(removed bool) bool {
 // not follow.
 func (m *merger) exceptsBelow() bool {
 	at, _ := slices.BinarySearchFunc(m.except, m.path, func(c Change, p Path) int {
-		if c.Path.compare(p) > 0 {
+		if c.Path.Compare(p) > 0 {
 			return 1
 		}
 		return -1

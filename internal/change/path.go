@@ -185,9 +185,9 @@ func (p Path) below(rest ...Segment) Path {
 	return slices.Concat(p, rest)
 }
 
-// compare orders paths by their segments, so that what is above comes before
+// Compare orders paths by their segments, so that what is above comes before
 // what is below.
-func (p Path) compare(q Path) int {
+func (p Path) Compare(q Path) int {
 	return slices.CompareFunc(p, q, compareSegments)
 }
 

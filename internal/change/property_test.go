@@ -228,7 +228,7 @@ func TestPropertyFindIsDeterministic(t *testing.T) {
 		}
 		for i := 1; i < len(first); i++ {
 			a, b := first[i-1], first[i]
-			if c := a.Path.compare(b.Path); c > 0 || c == 0 && a.Verb >= b.Verb {
+			if c := a.Path.Compare(b.Path); c > 0 || c == 0 && a.Verb >= b.Verb {
 				t.Fatalf("%s %s comes before %s %s", a.Verb, a.Path, b.Verb, b.Path)
 			}
 		}

@@ -252,7 +252,7 @@ func (in *Input) isOfApprovedTemplate(m knowledge.Child) bool {
 	t := templates{
 		approved: underTemplate(approvedTemplate),
 		present:  underTemplate(presentTemplate),
-		child:    underTemplate(map[string]any{"metadata": in.Child.New["metadata"], "spec": in.Child.New["spec"]}),
+		child:    underTemplate(metadataAndSpec(in.Child.New)),
 	}
 	differences := change.Find(t.approved, t.present, change.Options{})
 	if m.Ordinals != nil && in.isKept(m.Ordinals) {

@@ -152,8 +152,7 @@ func (in *Input) isInRange(m knowledge.Child, ordinal int64) bool {
 // lacksOfTemplate reports whether a child has something else than its parent's template has, or not all of that.
 func (in *Input) lacksOfTemplate(m knowledge.Child, child map[string]any) bool {
 	want, _ := m.Template.Value(in.Parent.Standing.Object.Fields)
-	has := map[string]any{"metadata": child["metadata"], "spec": child["spec"]}
-	return slices.ContainsFunc(change.Find(underTemplate(want), underTemplate(has), change.Options{}), func(c change.Change) bool {
+	return slices.ContainsFunc(change.Find(underTemplate(want), underTemplate(metadataAndSpec(child)), change.Options{}), func(c change.Change) bool {
 		return c.Verb != change.Insert
 	})
 }

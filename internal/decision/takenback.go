@@ -61,7 +61,7 @@ func (in *Input) isOfOlderRevision(m knowledge.Child) bool {
 // where the present template has something else.
 func (in *Input) carried(before *approved.Standing, m knowledge.Child, now any) []change.Path {
 	then, _ := m.Template.Value(before.Object.Fields)
-	made := any(map[string]any{"metadata": in.Child.New["metadata"], "spec": in.Child.New["spec"]})
+	made := any(metadataAndSpec(in.Child.New))
 	if m.At != nil {
 		made, _ = m.At.Value(in.Child.New)
 	}
@@ -78,6 +78,11 @@ func (in *Input) carried(before *approved.Standing, m knowledge.Child, now any) 
 		}
 	}
 	return out
+}
+
+// metadataAndSpec returns what a template may say of an object.
+func metadataAndSpec(object map[string]any) map[string]any {
+	return map[string]any{"metadata": object["metadata"], "spec": object["spec"]}
 }
 
 // has reports whether the child has what the template has at the place of a difference from

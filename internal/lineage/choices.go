@@ -77,11 +77,11 @@ func Choices(kinds Kinds, obj *unstructured.Unstructured) []Choice {
 	return append(choicesAt(spec, section), choicesAt(spec.Field(crossplaneField), nil)...)
 }
 
-var spec = change.MustParsePath("spec")
+var spec = change.MustParsePath(fieldSpec)
 
 // specOf returns the spec of an object, nil where it has none.
 func specOf(obj *unstructured.Unstructured) map[string]any {
-	section, _ := obj.Object["spec"].(map[string]any)
+	section, _ := obj.Object[fieldSpec].(map[string]any)
 	return section
 }
 
@@ -113,7 +113,7 @@ func isManual(section map[string]any) bool { return section[updatePolicyField] =
 // IsBook reports whether a field is called as one in which Crossplane keeps its books, or is within
 // one, whatever the kind.
 func IsBook(path change.Path) bool {
-	return len(path) > 1 && path[0].Field == "spec" && books.Has(path[1].Field)
+	return len(path) > 1 && path[0].Field == fieldSpec && books.Has(path[1].Field)
 }
 
 // IsFilledIn reports whether such a field is one that Crossplane fills in where it is absent.
@@ -131,7 +131,7 @@ func IsUpdatePolicy(path change.Path) bool {
 // revision is what it is, whichever there was before.
 func FilledInFrom(path change.Path, obj map[string]any) []change.Path {
 	at := path[:1]
-	section, _ := obj["spec"].(map[string]any)
+	section, _ := obj[fieldSpec].(map[string]any)
 	if path[1].Field == crossplaneField {
 		if len(path) == 2 {
 			return []change.Path{path}

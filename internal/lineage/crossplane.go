@@ -30,6 +30,9 @@ import (
 )
 
 // The categories that Crossplane gives the kinds it defines.
+// fieldSpec is where an object says what is wanted.
+const fieldSpec = "spec"
+
 const (
 	// CategoryClaim is that of claims.
 	CategoryClaim = "claim"
@@ -52,7 +55,7 @@ var (
 // which its system keeps its books (D5): observed, refusing a composite resource its
 // new revision wedges it. Setting the reference to a claim is, removing it never.
 func BookkeepingField(kinds Kinds, kind schema.GroupKind, c change.Change) bool {
-	if len(c.Path) < 2 || c.Path[0].Field != "spec" {
+	if len(c.Path) < 2 || c.Path[0].Field != fieldSpec {
 		return false
 	}
 	switch field := c.Path[1].Field; {
@@ -68,8 +71,8 @@ func BookkeepingField(kinds Kinds, kind schema.GroupKind, c change.Change) bool 
 // foundBy are the fields by which Crossplane finds what it has made for an object: which objects
 // a composite resource is composed of, and which composite resource a claim has.
 var foundBy = map[string][][]string{
-	CategoryComposite: {{"spec", "crossplane", "resourceRefs"}, {"spec", "resourceRefs"}},
-	CategoryClaim:     {{"spec", resourceRefField}},
+	CategoryComposite: {{fieldSpec, "crossplane", "resourceRefs"}, {fieldSpec, "resourceRefs"}},
+	CategoryClaim:     {{fieldSpec, resourceRefField}},
 }
 
 // FoundOtherwise returns the fields by which its system finds what it has made for an object of
@@ -114,14 +117,14 @@ var books = claimFields.Union(compositeFields).Insert(claimRefField)
 // whatever its kind: what it writes into an object right after that was created does
 // not make another one of it. The object itself stays as it is.
 func WithoutBooks(obj map[string]any) map[string]any {
-	spec, ok := obj["spec"].(map[string]any)
+	spec, ok := obj[fieldSpec].(map[string]any)
 	if !ok || !slices.ContainsFunc(slices.Collect(maps.Keys(spec)), books.Has) {
 		return obj
 	}
 	spec = maps.Clone(spec)
 	maps.DeleteFunc(spec, func(field string, _ any) bool { return books.Has(field) })
 	obj = maps.Clone(obj)
-	obj["spec"] = spec
+	obj[fieldSpec] = spec
 	return obj
 }
 
@@ -178,7 +181,7 @@ func (r Ref) PointsBack(parent, child *unstructured.Unstructured) bool {
 
 // specField returns a map in the spec of an object, nil where there is none.
 func specField(obj *unstructured.Unstructured, name string) map[string]any {
-	spec, _ := obj.Object["spec"].(map[string]any)
+	spec, _ := obj.Object[fieldSpec].(map[string]any)
 	field, _ := spec[name].(map[string]any)
 	return field
 }

@@ -119,7 +119,7 @@ func selectedBy(selects labels.Selector, old, updated *unstructured.Unstructured
 }
 
 func selectorOf(parent *unstructured.Unstructured) (labels.Selector, bool) {
-	value, _, _ := unstructured.NestedFieldNoCopy(parent.Object, "spec", "selector")
+	value, _, _ := unstructured.NestedFieldNoCopy(parent.Object, fieldSpec, "selector")
 	return selector.Parse(value)
 }
 

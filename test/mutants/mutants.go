@@ -1570,7 +1570,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "keys of ReplicaSets stay on other kinds",
-		edits: []edit{unprotected, {"internal/webhook/admission/own.go", "	if o.byController {\n", "	if true {\n"}},
+		edits: []edit{unprotected, {"internal/webhook/admission/own.go", "dropForeign() {\n	if o.byController {\n", "dropForeign() {\n	if true {\n"}},
 		ways:  []string{"writing a Deployment's ledger under the key of a ReplicaSet"},
 	},
 	{
@@ -2039,7 +2039,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "who takes back leads back what was in the middle of something",
-		edits: []edit{{"internal/approved/rested.go", "st.Object.Settled != nil && st.Object.Settled():", "st.Object.Settled != nil:"}},
+		edits: []edit{{"internal/approved/rested.go", "st.Object.Settled != nil && st.Object.Settled() {", "st.Object.Settled != nil {"}},
 		unit:  []string{"-run=TestReturns", "./internal/approved"},
 	},
 	{

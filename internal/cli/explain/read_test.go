@@ -202,7 +202,7 @@ func workloads(t *testing.T, may func(list client.ObjectList, namespace string) 
 		List: clustertest.Listing(may).List,
 	}
 	of := func(field func(v1alpha1.TargetReference) string) client.IndexerFunc {
-		return func(o client.Object) []string { return []string{field(o.(*v1alpha1.AllowanceRecord).Spec.TargetRef)} } //nolint:forcetypeassert // they are those of records
+		return func(o client.Object) []string { return []string{field(o.(*v1alpha1.AllowanceRecord).Spec.TargetRef)} } //nolint:errcheck,forcetypeassert // they are those of records
 	}
 	return cluster.New(fake.NewClientBuilder().WithScheme(clustertest.Scheme(t, corev1.AddToScheme, appsv1.AddToScheme)).WithRESTMapper(mapper).
 		WithObjects(objects...).WithStatusSubresource().WithInterceptorFuncs(unserved).

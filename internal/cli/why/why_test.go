@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -636,12 +637,12 @@ func TestRefusedAutoscaler(t *testing.T) {
 		"of another one of the same name": {target("apps", "Deployment", "x"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got string
+			var got strings.Builder
 			report := collect([]v1alpha1.AllowanceRecord{rec}, scene{}, tc.subject)
 			for _, r := range report.Refusals {
-				got += renderRefusal(r, "", text.Terminal{Width: text.DefaultWidth}, false, now)
+				got.WriteString(renderRefusal(r, "", text.Terminal{Width: text.DefaultWidth}, false, now))
 			}
-			if diff := gocmp.Diff(tc.want, got); diff != "" {
+			if diff := gocmp.Diff(tc.want, got.String()); diff != "" {
 				t.Errorf("why (-want +got):\n%s", diff)
 			}
 		})

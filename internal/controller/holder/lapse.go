@@ -195,11 +195,11 @@ func (r *Reconciler) lapseSource() source.TypedSource[objectcache.Request] {
 	return source.TypedFunc[objectcache.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[objectcache.Request]) error {
 		feeder := objectcache.NewFeeder()
 		go feeder.Run(ctx, queue, 0)
-		r.SignOfLife.lapses.forget = func() {
+		r.SignOfLife.forget = func() {
 			r.looked.forget()
 			r.lookedAbove.forget()
 		}
-		r.SignOfLife.lapses.again = func() { feeder.Ask("", r.all()) }
+		r.SignOfLife.again = func() { feeder.Ask("", r.all()) }
 		return nil
 	})
 }

@@ -172,14 +172,6 @@ func (a *Asking) Lapses() (count int64, lapsed bool) {
 	return a.lapses, !a.whole
 }
 
-// isRightNow reports whether the configurations are as they were written, though the API server may not have
-// heard of it yet.
-func (a *Asking) isRightNow() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.isRight()
-}
-
 func (a *Asking) isRight() bool { return a.mutating.isRight() && a.validating.isRight() }
 
 // want takes note of what is about to be written.

@@ -85,13 +85,13 @@ func TestAsking(t *testing.T) {
 		"it is put back, and goes again": {do: func(a *Asking) {
 			a.observe(desiring("a").Mutating, true)
 			appears(a, "a", key)
-			time.Sleep(untilHeard / 2)
+			time.Sleep(untilHeard / 2) //nolint:forbidigo // It is the clock of the bubble that passes.
 			a.observe(desiring("a").Mutating, true)
 		}, lapsed: true, later: true, count: 1},
 		"it is put back twice": {do: func(a *Asking) {
 			a.observe(desiring("a").Mutating, true)
 			appears(a, "a", key)
-			time.Sleep(2 * untilHeard)
+			time.Sleep(2 * untilHeard) //nolint:forbidigo // It is the clock of the bubble that passes.
 			a.observe(desiring("a").Mutating, true)
 			appears(a, "a", key)
 		}, lapsed: true, count: 2},
@@ -111,7 +111,7 @@ func TestAsking(t *testing.T) {
 				if count != tc.count || lapsed != tc.lapsed {
 					t.Errorf("lapsed: %t, %d times, want %t, %d", lapsed, count, tc.lapsed, tc.count)
 				}
-				time.Sleep(2 * untilHeard)
+				time.Sleep(2 * untilHeard) //nolint:forbidigo // It is the clock of the bubble that passes.
 				synctest.Wait()
 				if _, lapsed := a.Lapses(); lapsed != tc.later {
 					t.Errorf("lapsed later: %t, want %t", lapsed, tc.later)
@@ -140,7 +140,7 @@ func TestAskingFromTheStart(t *testing.T) {
 			t.Error("nobody is known to ask, and it counts as asked")
 		}
 		a.want(interception.Desired{})
-		time.Sleep(2 * untilHeard)
+		time.Sleep(2 * untilHeard) //nolint:forbidigo // It is the clock of the bubble that passes.
 		synctest.Wait()
 		if _, lapsed := a.Lapses(); lapsed {
 			t.Error("nothing is to be asked about, and that counts as a lapse")

@@ -113,7 +113,8 @@ func TestDenialAdvises(t *testing.T) {
 	}
 	withheld := func() *unstructured.Unstructured { return unsettled(deployment(3, held("spec.replicas", "2"))) }
 	templated := func(obj *unstructured.Unstructured, image string) *unstructured.Unstructured {
-		obj.Object["spec"].(map[string]any)["template"] = map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}}}
+		spec, _ := obj.Object["spec"].(map[string]any)
+		spec["template"] = map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}}}
 		return obj
 	}
 	tests := map[string]struct {

@@ -114,6 +114,20 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, index *policy.I
 	return g.gatherAdopter(ctx, r, index, &owner, why)
 }
 
+// lettingGo returns the changes of the object's labels for which the controller of its parent, or of what would adopt it,
+// lets go of it, or takes it.
+func (r *request) lettingGo(parent *unstructured.Unstructured, ref lineage.Ref, policies []*policy.Policy, adopts bool) []change.Change {
+	known := policy.Known(parent.GroupVersionKind().GroupKind(), policies)
+	switch {
+	case r.operation != decision.Update, ref.Generator != "":
+		return nil
+	case adopts:
+		return lineage.Joining(known, parent, r.old, r.new)
+	default:
+		return lineage.LettingGo(known, parent, r.old, r.new)
+	}
+}
+
 // gatherOwner gathers what there is to know about the object that a reference names as
 // the parent, or that would adopt the object.
 func (g *Gatherer) gatherOwner(
@@ -160,14 +174,7 @@ func (g *Gatherer) gatherOwner(
 		OneSided:   !ref.PointsBack(parent, r.current()),
 		Policies:   index.InEffect(p.chain),
 	}
-	known := policy.Known(parent.GroupVersionKind().GroupKind(), p.bounds.Policies)
-	switch {
-	case r.operation != decision.Update, ref.Generator != "":
-	case adopts:
-		p.lettingGo = lineage.Joining(known, parent, r.old, r.new)
-	default:
-		p.lettingGo = lineage.LettingGo(known, parent, r.old, r.new)
-	}
+	p.lettingGo = r.lettingGo(parent, ref, p.bounds.Policies, adopts)
 	// A ledger that cannot be read allows nothing; its holder's own admission
 	// says so.
 	stored, _ := g.ledgers.of(parent)

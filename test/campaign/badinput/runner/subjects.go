@@ -36,7 +36,7 @@ var annotations = []string{
 	v1alpha1.AnnotationGateRequested, v1alpha1.AnnotationGateHeld, v1alpha1.ConditionBlocked, v1alpha1.ConditionAffected,
 	v1alpha1.ReplicaSetAnnotationPrefix + "allowances", v1alpha1.ReplicaSetAnnotationPrefix + "approve",
 	v1alpha1.AnnotationDerivedFrom, v1alpha1.AnnotationGeneratedFrom, v1alpha1.AnnotationManaged, v1alpha1.AnnotationInitiators, v1alpha1.AnnotationValidationActions,
-	v1alpha1.AnnotationRecreate, v1alpha1.AnnotationChangedBy, v1alpha1.AnnotationNoted, v1alpha1.AnnotationRequests, v1alpha1.AnnotationChangedSpec, v1alpha1.AnnotationPrefix + "unheard-of",
+	v1alpha1.AnnotationRecreate, v1alpha1.AnnotationChangedBy, v1alpha1.AnnotationNoted, v1alpha1.AnnotationRequests, v1alpha1.AnnotationChangedSpec, v1alpha1.AnnotationPrefix + "dropped", v1alpha1.AnnotationPrefix + "unheard-of",
 }
 
 // metadata are the fields of metadata that Kausality reads, and that somebody may write.
