@@ -30,6 +30,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/ledger"
 )
 
 // No webhook runs here: what these specs see is what holds while it is down.
@@ -101,8 +102,13 @@ var _ = Describe("The admission policy", Ordered, func() {
 
 			By("forging them")
 			Expect(annotate(ctx, k8s, d, ledgerKey, "forged")).To(Succeed())
-			Expect(annotate(ctx, k8s, d, v1alpha1.AnnotationPrefix+"other", "forged")).To(Succeed())
 			Expect(annotate(ctx, k8s, d, replicaSetLedgerKey, "forged")).To(Succeed())
+			Expect(d.GetAnnotations()).To(Equal(protected))
+
+			By("bringing one that means nothing, of which the webhook has to tell")
+			Expect(annotate(ctx, k8s, d, v1alpha1.AnnotationPrefix+"other", "forged")).To(Succeed())
+			Expect(d.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationPrefix+ledger.NameDropped, v1alpha1.AnnotationPrefix+"other"))
+			mergePatch(`{"metadata":{"annotations":{"kausality.io/dropped":null}}}`)
 			Expect(d.GetAnnotations()).To(Equal(protected))
 
 			By("removing one")
