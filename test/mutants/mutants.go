@@ -2049,7 +2049,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what is led back may become anything",
-		edits: []edit{{"internal/decision/returning.go", "return from < to && to <= want || want <= to && to < from", "return true"}},
+		edits: []edit{{"internal/decision/returning.go", "return from < to && to <= want || want <= to && to < from", "return want >= 0"}},
 		unit:  []string{"-run=TestReturning", "./internal/decision"},
 	},
 	{
