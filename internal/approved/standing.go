@@ -17,7 +17,6 @@ limitations under the License.
 package approved
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
@@ -105,7 +104,7 @@ func Now(s *State, pending Pending, o Object) *Standing {
 func (st *Standing) unseen(marks []Mark) []Mark {
 	return slices.DeleteFunc(slices.Clone(marks), func(m Mark) bool {
 		path, err := change.ParsePath(m.Author.Path)
-		return err != nil || slices.ContainsFunc(st.Differences, func(d Difference) bool { return d.Path.Overlaps(path) })
+		return err != nil || st.Differs(path)
 	})
 }
 
@@ -202,7 +201,7 @@ func (st *Standing) mark(marks []Mark) {
 		}
 	}
 	// What is taken out of a list moves what is behind it.
-	slices.SortStableFunc(places, func(a, b markedPlace) int { return slices.CompareFunc(b.path, a.path, compareSegments) })
+	slices.SortStableFunc(places, func(a, b markedPlace) int { return b.path.Compare(a.path) })
 	approved, _ := clone(st.content).(map[string]any)
 	for _, m := range places {
 		m.sealIn(approved)
@@ -211,10 +210,6 @@ func (st *Standing) mark(marks []Mark) {
 	st.unseal(st.all())
 	st.find(nil, claims)
 	st.keep(func(d Difference) bool { return d.Author.Path != "" })
-}
-
-func compareSegments(a, b change.Segment) int {
-	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Index, b.Index))
 }
 
 // markedPlace is a Mark with the place that it has in the approved content.
@@ -325,11 +320,9 @@ func (st *Standing) claimsBy(r *Request, next *Standing) []claim {
 	return claims
 }
 
-// byPath returns changes in an order that is theirs: of claims to one place the first is told.
+// byPath returns changes in the order in which Find reports them: of claims to one place the first is told.
 func byPath(changes []change.Change) []change.Change {
-	return slices.SortedStableFunc(slices.Values(changes), func(a, b change.Change) int {
-		return cmp.Or(a.Path.Compare(b.Path), cmp.Compare(a.Verb, b.Verb))
-	})
+	return slices.SortedStableFunc(slices.Values(changes), change.Change.Compare)
 }
 
 // moved returns the authors of the differences, at the places where the next version of the

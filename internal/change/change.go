@@ -24,7 +24,10 @@ limitations under the License.
 // bounds at 10,000 levels.
 package change
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Verb says what happened to a field.
 type Verb string
@@ -49,6 +52,11 @@ type Change struct {
 	Old any
 	// New is the value now, nil for a Delete.
 	New any
+}
+
+// Compare orders changes by their paths, and those of one place by their verbs.
+func (c Change) Compare(d Change) int {
+	return cmp.Or(c.Path.Compare(d.Path), cmp.Compare(c.Verb, d.Verb))
 }
 
 // Parts returns the changes of what is directly in a map that was added, removed or changed, or

@@ -17,7 +17,6 @@ limitations under the License.
 package change
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -63,9 +62,7 @@ func Find(oldObj, newObj map[string]any, opts Options) []Change {
 		}
 	}
 	f.metadata(oldObj, newObj, opts.Metadata)
-	slices.SortFunc(f.changes, func(a, b Change) int {
-		return cmp.Or(a.Path.Compare(b.Path), cmp.Compare(a.Verb, b.Verb))
-	})
+	slices.SortFunc(f.changes, Change.Compare)
 	return f.changes
 }
 

@@ -38,7 +38,7 @@ func (in *Input) takenBack() []change.Path {
 		return nil
 	case in.Operation == Update || m.Template == nil:
 		// What such a controller makes beside, as its revisions, has numbers of its own.
-		return in.repeated(slices.ContainsFunc(known.Children, func(c knowledge.Child) bool { return c.Template != nil }))
+		return in.repeated(known.HasTemplates())
 	case in.isOfOlderRevision(m):
 		return nil
 	}

@@ -29,10 +29,10 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// The categories that Crossplane gives the kinds it defines.
 // fieldSpec is where an object says what is wanted.
 const fieldSpec = "spec"
 
+// The categories that Crossplane gives the kinds it defines.
 const (
 	// CategoryClaim is that of claims.
 	CategoryClaim = "claim"

@@ -1197,7 +1197,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what was taken back counts as carried out",
-		edits: []edit{{"internal/controller/holder/carriedout.go", " || !differs(path) {", " || differs == nil {"}},
+		edits: []edit{{"internal/controller/holder/carriedout.go", " || !standing.Differs(path) {", " || standing == nil {"}},
 		unit:  []string{"-run=TestTellCarriedOut", "./internal/controller/holder"},
 	},
 	{
@@ -1717,13 +1717,13 @@ var mutants = []mutant{
 	},
 	{
 		name:  "short texts that were taken back tell nothing",
-		edits: []edit{{"internal/decision/takenback.go", "in.repeated(slices.", "in.repeated(len(in.Parent.TakenBack) > 0 || slices."}},
+		edits: []edit{{"internal/decision/takenback.go", "in.repeated(known.HasTemplates())", "in.repeated(true)"}},
 		unit:  []string{"-run=TestRepeated", "./internal/decision"},
 		ways:  []string{"taking back what is withheld before a controller has heard of that"},
 	},
 	{
 		name:  "numbers come up on the way of what is counted, and are refused",
-		edits: []edit{{"internal/decision/takenback.go", "func(c knowledge.Child) bool { return c.Template != nil }", "func(c knowledge.Child) bool { return false }"}},
+		edits: []edit{{"internal/decision/takenback.go", "in.repeated(known.HasTemplates())", "in.repeated(false)"}},
 		unit:  []string{"-run=TestRepeated", "./internal/decision"},
 	},
 	{
@@ -2027,7 +2027,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what is still withheld is forgotten",
-		edits: []edit{{"internal/webhook/admission/takenback.go", "return !open && equality", "return (open || !open) && equality"}},
+		edits: []edit{{"internal/webhook/admission/takenback.go", "return !now.Differs(d.Path) && equality", "return equality"}},
 		unit:  []string{"-run=TestForget", "./internal/webhook/admission"},
 	},
 	{

@@ -42,8 +42,8 @@ func (c *Cluster) Ancestry(
 	return chain, labels.notes
 }
 
-// Parent returns the parent of an object by which its chain goes on, and false where it has none. The error says
-// why nobody can tell whether another object is that parent, where what the object calls it does not exist.
+// Parent returns the parent of an object by which its chain goes on, and false where it has none. Where no
+// object has the name in its reference, the parent is looked for by UID; the error says why that failed.
 func (c *Cluster) Parent(ctx context.Context, policies Policies, obj *unstructured.Unstructured) (lineage.Ref, bool, error) {
 	h := c.holders(policies)
 	ref, ok := ancestry.Ref(ctx, h, policies.Index, obj)

@@ -34,8 +34,8 @@ import (
 
 // sight is what was read.
 type sight struct {
-	// obj is the object, and chain what stands above it, itself first. above is the chain of its parent: in a circle
-	// of owners that has the object, too.
+	// obj is the object. chain begins with the object and goes up to its topmost ancestor; above begins with its
+	// parent. Where owners form a circle, above has the object as well.
 	obj          standing
 	chain, above []policy.Holder
 	// parent is nil where the object has none, and its obj where it does not exist.

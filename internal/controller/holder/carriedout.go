@@ -56,13 +56,10 @@ func (v view) tellCarriedOut(status *v1alpha1.AllowanceRecordStatus) {
 		return
 	}
 	standing := v.standing(status)
-	differs := func(path change.Path) bool {
-		return slices.ContainsFunc(standing.Differences, func(d approved.Difference) bool { return d.Path.Overlaps(path) })
-	}
 	concerns := decision.Concerns(v.policies)
 	for _, e := range v.stored {
 		path, err := change.ParsePath(e.Mutation)
-		if err != nil || !e.IsWithheld() || e.Generation > v.obj.GetGeneration() || !change.AnyCovers(proven, path) || !differs(path) {
+		if err != nil || !e.IsWithheld() || e.Generation > v.obj.GetGeneration() || !change.AnyCovers(proven, path) || !standing.Differs(path) {
 			continue
 		}
 		for _, told := range record.LedgerHistory(

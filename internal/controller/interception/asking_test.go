@@ -58,7 +58,8 @@ func TestAsking(t *testing.T) {
 		// leads is true of the replica that renders.
 		leads bool
 		do    func(*Asking)
-		// lapsed says how it is at once, and later that it is some seconds later; count is how often it has ceased to ask.
+		// lapsed is whether the API server counts as not asking at once, later whether it does some seconds later, and count
+		// how many lapses there were.
 		lapsed, later bool
 		count         int64
 	}{

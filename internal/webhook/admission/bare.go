@@ -31,9 +31,9 @@ const (
 	maxBare = 4096
 )
 
-// bare remembers which objects had no finalizer that keeps them when a DELETE of them was refused for that. Whether an
-// object goes at once, the API server decides by the finalizers that it found first. It asks about the object as its
-// cache has it and, once that is refused, about the object as it is. *Observed*: the provider had put its finalizer
+// bare remembers which objects had no finalizer that keeps them when a DELETE of them was refused for that. The API server
+// deletes an object at once if it had no finalizers when the API server first read it. It asks about that version, from its
+// cache, and, once that is refused, about the stored one. *Observed*: the provider had put its finalizer
 // back in between, so that the second answer let the DELETE through, and the object was gone with the finalizer on it.
 // The zero value knows of nothing.
 type bare struct {

@@ -246,7 +246,7 @@ func (d *delegation) refused(r *request, message string) record.Outcome {
 	return record.Outcome{Target: target, History: []v1alpha1.HistoryEntry{e}}
 }
 
-// policies are those because of which it is refused.
+// policies are the names of the policies that refuse it.
 func (d *delegation) policies() []string {
 	if d.verdict.Allowed {
 		return names(d.facts.OwnPolicies)

@@ -66,7 +66,7 @@ func TestDeputies(t *testing.T) {
 		refused      []string
 		// noted is true where the Deployment's record says who did it.
 		noted, warned bool
-		// policies are those that there are, of both kinds if none are named.
+		// policies are in effect; one for each of the two kinds where this is empty.
 		policies []string
 		// on is the object whose record says what was refused, Deployment/web where none is named.
 		on     string

@@ -145,7 +145,7 @@ func (r *request) inTemplates() []string {
 	subject := objectText(r.gvk.Kind, r.objectName())
 	for _, at := range templates {
 		for _, field := range []string{"annotations", "labels"} {
-			path := slices.Clone(at).Field(field)
+			path := at.Field(field)
 			for key := range mapAt(path, r.new.Object) {
 				name := commandIn(key)
 				if name == "" || r.old != nil && mapAt(path, r.old.Object)[key] != nil {

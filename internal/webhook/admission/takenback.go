@@ -119,8 +119,7 @@ func withoutApproved(before, now *approved.Standing) *approved.Standing {
 		was, _ := d.Path.Value(before.Object.Fields)
 		is, _ := d.Path.Value(now.Object.Fields)
 		// What waits for a policy to come back is not approved either.
-		open := slices.ContainsFunc(now.Differences, func(other approved.Difference) bool { return other.Path.Overlaps(d.Path) })
-		return !open && equality.Semantic.DeepEqual(was, is)
+		return !now.Differs(d.Path) && equality.Semantic.DeepEqual(was, is)
 	})
 	return &next
 }
