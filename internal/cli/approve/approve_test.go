@@ -241,7 +241,8 @@ func TestApprove(t *testing.T) {
 			options: options{yes: true},
 			want: `Approved spec.x of ReplicaSet/web-1
 
-  -   withheld: spec.x   by somebody, while Kausality was away or right before it ended
+  -   withheld: spec.x   by somebody, while Kausality was away or not asked, or right before it
+                         ended
   +   create Pod         by alice, metadata.annotations[ticket] = OPS-1
 `,
 		},

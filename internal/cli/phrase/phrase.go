@@ -75,7 +75,7 @@ func Reference(ref v1alpha1.GeneratingReference) string {
 // knows, nor of what an operator that was killed had admitted and not written down yet.
 func Author(user string) string {
 	if user == "" {
-		return "somebody, while Kausality was away or right before it ended"
+		return "somebody, while Kausality was away or not asked, or right before it ended"
 	}
 	return user
 }

@@ -442,7 +442,7 @@ alice
 mallory (may not initiate it)
 └── Deployment/web  spec.paused, generation 4, withheld
 
-somebody, while Kausality was away or right before it ended (withheld)
+somebody, while Kausality was away or not asked, or right before it ended (withheld)
 └── Deployment/web  spec.template, generation 5, withheld
 `,
 		},

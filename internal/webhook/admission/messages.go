@@ -273,7 +273,7 @@ func withheldText(withheld []v1alpha1.Allowance) string {
 	for _, w := range withheld {
 		by := w.Initiator
 		if by == "" {
-			by = "somebody while Kausality was away or right before it ended"
+			by = "somebody while Kausality was away or not asked, or right before it ended"
 		}
 		out = append(out, fmt.Sprintf("the change of %s by %s is withheld", w.Mutation, by))
 	}
