@@ -299,6 +299,9 @@ type Decision struct {
 	// name of the child; left out where it had none yet.
 	// +optional
 	Name string `json:"name,omitempty"`
+	// namespace of the child, where it is in another one than the target.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 	// paths that changed, or, of a denial, those that nothing covers.
 	// +optional
 	// +listType=atomic

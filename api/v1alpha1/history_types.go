@@ -105,6 +105,9 @@ type HistoryEntry struct {
 	// +optional
 	// +listType=atomic
 	Names []string `json:"names,omitempty"`
+	// namespace of these objects, where it is another one than the target's.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 	// paths that changed, or, of a denial, those that nothing covers.
 	// +optional
 	// +listType=atomic

@@ -65,7 +65,7 @@ func since(history []v1alpha1.HistoryEntry, d *v1alpha1.Decision) []v1alpha1.His
 
 // isOf reports whether an entry is about the same user's same operation on the same child.
 func isOf(e v1alpha1.HistoryEntry, d *v1alpha1.Decision) bool {
-	return e.User == d.User && e.Operation == d.Operation && e.Kind == d.Kind && (d.Name == "" || slices.Contains(e.Names, d.Name))
+	return e.User == d.User && e.Operation == d.Operation && e.Kind == d.Kind && e.Namespace == d.Namespace && (d.Name == "" || slices.Contains(e.Names, d.Name))
 }
 
 // isLetThrough reports whether an event is a change of a child that was let through.

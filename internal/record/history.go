@@ -177,7 +177,7 @@ func nextStep(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 // is not text. It is asked at each change of a history, and encodes nothing.
 func sizeOf(e *v1alpha1.HistoryEntry) int {
 	const around, each = 256, 8
-	size := around + len(e.Message) + len(e.User) + len(e.Initiator) + len(e.Reason) + len(e.Kind)
+	size := around + len(e.Message) + len(e.User) + len(e.Initiator) + len(e.Reason) + len(e.Kind) + len(e.Namespace)
 	for _, texts := range [][]string{e.Names, e.Paths, e.Policies} {
 		for _, text := range texts {
 			size += len(text) + each
@@ -200,8 +200,8 @@ func sizeOf(e *v1alpha1.HistoryEntry) int {
 func entryOf(d v1alpha1.Decision) v1alpha1.HistoryEntry {
 	e := v1alpha1.HistoryEntry{
 		Time: d.Time, Event: v1alpha1.HistoryEvent(d.Result), User: d.User, Operation: d.Operation, Reason: d.Reason,
-		Kind: d.Kind, Paths: d.Paths, Initiator: d.Initiator, Trace: d.Trace, Policies: d.Policies, Message: d.Message,
-		Versions: d.Versions,
+		Kind: d.Kind, Namespace: d.Namespace, Paths: d.Paths, Initiator: d.Initiator, Trace: d.Trace, Policies: d.Policies,
+		Message: d.Message, Versions: d.Versions,
 	}
 	switch {
 	case d.Result == ResultBrokeGlass:

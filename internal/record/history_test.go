@@ -50,6 +50,11 @@ func repeated(e v1alpha1.HistoryEntry, first int, count int64, names ...string) 
 	return e
 }
 
+func inNamespace(e v1alpha1.HistoryEntry, namespace string) v1alpha1.HistoryEntry {
+	e.Namespace = namespace
+	return e
+}
+
 func byUser(e v1alpha1.HistoryEntry, user string) v1alpha1.HistoryEntry {
 	e.User = user
 	return e
@@ -95,6 +100,11 @@ func TestWithHistory(t *testing.T) {
 			history: entries{byUser(refusal(2, "x"), "mallory"), refusal(1, "a")},
 			add:     entries{refusal(3, "b"), refusal(4, "b"), refusal(5, "a")},
 			want:    entries{repeated(refusal(5, "a"), 1, 4, "a", "b"), byUser(refusal(2, "x"), "mallory")},
+		},
+		"a child of another namespace is another one": {
+			history: entries{inNamespace(refusal(2, "a"), "other")},
+			add:     entries{refusal(3, "a"), inNamespace(refusal(4, "a"), "other")},
+			want:    entries{repeated(inNamespace(refusal(4, "a"), "other"), 2, 2, "a"), refusal(3, "a")},
 		},
 		"what is told late is counted, too": {
 			history: entries{refusal(3, "b")},

@@ -125,6 +125,14 @@ var _ = Describe("A custom resource", func() {
 			Expect(err).To(MatchError(ContainSubstring("kubectl get allowancerecord -n " + rec.Namespace + " " + rec.Name)))
 		}
 		Expect(controller.Delete(ctx, config)).To(MatchError(denied, "denied"))
+		in := ""
+		if k.scope == apiextensionsv1.ClusterScoped {
+			in = ns // That is where the child is, and its parent is not.
+		}
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.record(ctx, g, thing).Status.History).To(ContainElement(SatisfyAll(
+				HaveField("Event", v1alpha1.EventDenied), HaveField("Operation", "Delete"), HaveField("Namespace", in))))
+		}).Should(Succeed())
 
 		By("changing it without the right to")
 		stranger.warned.take()

@@ -85,15 +85,15 @@ func (c *Cluster) leavesNamespace(policies Policies, target Target, obj *unstruc
 	}
 	if obj == nil {
 		// What is gone does not say whose child it was.
-		return c.mayBeBelowClusterScoped(policies, target.GVK.GroupKind())
+		return c.mayBeBelowElsewhere(policies, target.GVK.GroupKind())
 	}
 	ref, ok := lineage.Parent(policies.Index, obj)
 	return ok && (!c.Namespaced(ref.GVK.GroupKind()) || ref.Namespace != obj.GetNamespace())
 }
 
-// mayBeBelowClusterScoped reports whether some ancestor of objects of a kind may be cluster-scoped, by the policies
-// that name the kind, or one that is above it.
-func (c *Cluster) mayBeBelowClusterScoped(policies Policies, kind schema.GroupKind) bool {
+// mayBeBelowElsewhere reports whether some ancestor of objects of a kind may be cluster-scoped, or in another namespace, by
+// the policies that name the kind, or one that is above it.
+func (c *Cluster) mayBeBelowElsewhere(policies Policies, kind schema.GroupKind) bool {
 	above, next := sets.New(kind), []schema.GroupKind{kind}
 	for ; len(next) > 0; next = next[1:] {
 		for _, p := range policies.Policies() {
@@ -101,7 +101,7 @@ func (c *Cluster) mayBeBelowClusterScoped(policies Policies, kind schema.GroupKi
 			if above.Has(parent) || !slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool { return !e.IsExternal() && e.Kind == next[0] }) {
 				continue
 			}
-			if !c.Namespaced(parent) {
+			if !c.Namespaced(parent) || policies.Naming(parent) != nil {
 				return true
 			}
 			above.Insert(parent)

@@ -49,16 +49,10 @@ type sight struct {
 	listedIn string
 	// others are existing objects of the listed kinds that are not below the object: an ancestor, or the
 	// object itself, may be of the kind of a child.
-	others []other
+	others []Child
 	// unread is true where the records could not be read.
 	unread bool
 	notes  []string
-}
-
-// other is an object that is not below the one that is asked about.
-type other struct {
-	Child
-	namespace string
 }
 
 // build finds the chains in what was read.
@@ -174,19 +168,21 @@ const maxDepth = 16
 // below it, rather than about another object of such a name. Where nothing tells its UID, that is what may be above it.
 func (s *sight) related(of map[types.UID]*v1alpha1.AllowanceRecord, rec *v1alpha1.AllowanceRecord, uid types.UID) bool {
 	if uid == "" {
-		return mayBeOne(rec.Spec.TargetRef.Namespace, s.target.Namespace)
+		return mayBeOne(rec.Spec.TargetRef.Namespace, s.target.Namespace) || slices.ContainsFunc(rec.Status.History, func(e v1alpha1.HistoryEntry) bool {
+			return e.Namespace != "" && e.Namespace == s.target.Namespace
+		})
 	}
 	return isAbove(of, uid, rec.Spec.TargetRef.UID) || isAbove(of, rec.Spec.TargetRef.UID, uid) ||
 		s.parent != "" && isAbove(of, rec.Spec.TargetRef.UID, s.parent)
 }
 
-// unsureOf says that the chains of what is gone may be those of another object: the records of cluster-scoped objects do
-// not tell in which namespace a child was.
+// unsureOf says that the chains of what is gone may be those of another object: older entries in the records of
+// cluster-scoped objects do not tell in which namespace a child was.
 func (s *sight) unsureOf(links []link) []string {
 	var out []string
 	for _, l := range links {
 		last := len(l.hops) - 1
-		if s.target.Namespace == "" || l.kind != s.target.GVK.Kind || last < 0 || l.hops[last].Namespace != "" {
+		if s.target.Namespace == "" || l.kind != s.target.GVK.Kind || l.in != "" || last < 0 || l.hops[last].Namespace != "" {
 			continue
 		}
 		above := Child{Kind: l.hops[last].Kind, Name: l.hops[last].Name}
@@ -238,27 +234,22 @@ func deletion(of map[types.UID]*v1alpha1.AllowanceRecord, uid types.UID) *v1alph
 
 // isMissing reports whether the object of a node is not among those of its kind that exist.
 func (s *sight) isMissing(n *Node) bool {
-	child := Child{Kind: n.Kind, Name: n.Name}
-	if !slices.Contains(s.listed, n.Kind) || !mayBeOne(n.Namespace, s.listedIn) || slices.Contains(s.below, child) {
-		return false
-	}
-	return !slices.ContainsFunc(s.others, func(o other) bool { return o.Child == child && mayBeOne(n.Namespace, o.namespace) })
+	return slices.Contains(s.listed, n.Kind) && mayBeOne(n.Namespace, s.listedIn) && !n.child().isAmong(s.below) && !n.child().isAmong(s.others)
 }
 
 // mark says of the objects which was asked about and which are gone, and finds those
 // that no chain leads to.
 func (s *sight) mark(report *Report) {
-	explained := map[Child]bool{}
+	var explained []Child
 	for _, c := range report.Causes {
 		c.First.visit(func(n *Node) {
-			child := Child{Kind: n.Kind, Name: n.Name}
-			explained[child] = true
+			explained = append(explained, n.child())
 			n.Asked = n.Kind == s.target.GVK.Kind && n.Name == s.target.Name && mayBeOne(n.Namespace, s.target.Namespace)
 			n.Gone = n.Asked && s.gone || !n.Asked && s.isMissing(n)
 		})
 	}
 	for _, child := range s.below {
-		if !explained[child] {
+		if !child.isAmong(explained) {
 			report.Unexplained = append(report.Unexplained, child)
 		}
 	}

@@ -92,15 +92,14 @@ func renderLately(r *Lately, t text.Terminal, now time.Time) string {
 
 // touched counts the objects below the first one, by kind.
 func (c *Cause) touched() string {
-	seen := map[Child]bool{{Kind: c.First.Kind, Name: c.First.Name}: true}
+	seen := []Child{c.First.child()}
 	counts := map[string]int{}
 	var kinds []string
 	c.First.visit(func(n *Node) {
-		child := Child{Kind: n.Kind, Name: n.Name}
-		if seen[child] {
+		if n.child().isAmong(seen) {
 			return
 		}
-		seen[child] = true
+		seen = append(seen, n.child())
 		if !slices.Contains(kinds, n.Kind) {
 			kinds = append(kinds, n.Kind)
 		}

@@ -17,6 +17,7 @@ limitations under the License.
 package trace
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,9 +35,9 @@ type link struct {
 	time, since *metav1.Time
 	hops        []v1alpha1.TraceHop
 	// children of the last hop's object, at which it ends, and what happened to them.
-	kind  string
-	names []string
-	what  string
+	kind, in string
+	names    []string
+	what     string
 
 	active, withheld, carriedOut bool
 }
@@ -91,7 +92,7 @@ func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, boo
 			l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Field: e.Paths[0]}}, ref)
 			return l, true
 		}
-		l.kind, l.names, l.what = e.Kind, e.Names, happened(e)
+		l.kind, l.in, l.names, l.what = e.Kind, cmp.Or(e.Namespace, ref.Namespace), e.Names, happened(e)
 		if l.initiator == "" || len(l.hops) == 0 {
 			l.initiator, l.why = e.User, e.Reason
 			l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name}}, ref)
@@ -166,7 +167,7 @@ func (l link) through(kind, namespace, name string) (link, bool) {
 	}) {
 		return l, true
 	}
-	if l.kind == kind && slices.Contains(l.names, name) {
+	if l.kind == kind && slices.Contains(l.names, name) && mayBeOne(l.in, namespace) {
 		l.names = []string{name}
 		return l, true
 	}

@@ -152,7 +152,7 @@ func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies clus
 			}
 		}
 		for _, child := range next {
-			s.below = append(s.below, Child{Kind: child.GetKind(), Name: child.GetName()})
+			s.below = append(s.below, childOf(child))
 		}
 		if parents, kinds = next, nextKinds; len(parents) == 0 {
 			break
@@ -191,13 +191,17 @@ func (f *family) childrenOf(kind string, parents []*unstructured.Unstructured) [
 	return out
 }
 
+func childOf(obj *unstructured.Unstructured) Child {
+	return Child{Kind: obj.GetKind(), Name: obj.GetName(), Namespace: obj.GetNamespace()}
+}
+
 // others returns the objects that are not below.
-func (f *family) others() []other {
-	var out []other
-	for kind, objects := range f.objects {
+func (f *family) others() []Child {
+	var out []Child
+	for _, objects := range f.objects {
 		for i := range objects {
 			if !f.known[objects[i].GetUID()] {
-				out = append(out, other{Child{Kind: kind, Name: objects[i].GetName()}, objects[i].GetNamespace()})
+				out = append(out, childOf(&objects[i]))
 			}
 		}
 	}

@@ -217,7 +217,11 @@ func (d drawing) unexplained(children []Child) string {
 		shown = mostEnds - 1
 	}
 	for _, c := range children[:shown] {
-		tree.AddNode(phrase.Object(c.Kind, c.Name))
+		label := phrase.Object(c.Kind, c.Name)
+		if c.Namespace != d.namespace {
+			label += phrase.In(c.Namespace)
+		}
+		tree.AddNode(label)
 	}
 	if rest := len(children) - shown; rest > 0 {
 		tree.AddNode(d.terminal.Paint(text.Faint, fmt.Sprintf("and %d more (-o wide lists them)", rest)))

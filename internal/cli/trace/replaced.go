@@ -22,9 +22,9 @@ import "slices"
 // allowance, such as the replacement of a Pod that was deleted. Such a link says nothing of what is above its
 // object, so it is of use only where nothing else tells of its ends.
 func (s *sight) withoutChain(chains, all []link) []link {
-	explained := map[Child]bool{}
+	var explained []Child
 	for _, c := range grow(chains, nil) {
-		c.First.visit(func(n *Node) { explained[Child{Kind: n.Kind, Name: n.Name}] = true })
+		c.First.visit(func(n *Node) { explained = append(explained, n.child()) })
 	}
 	var out []link
 	for _, l := range all {
@@ -32,8 +32,8 @@ func (s *sight) withoutChain(chains, all []link) []link {
 			continue
 		}
 		l.names = slices.DeleteFunc(slices.Clone(l.names), func(name string) bool {
-			child := Child{Kind: l.kind, Name: name}
-			return explained[child] || !slices.Contains(s.below, child)
+			child := Child{Kind: l.kind, Name: name, Namespace: l.in}
+			return child.isAmong(explained) || !child.isAmong(s.below)
 		})
 		if len(l.names) > 0 {
 			out = append(out, l)

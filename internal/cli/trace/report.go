@@ -17,6 +17,8 @@ limitations under the License.
 package trace
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -99,4 +101,16 @@ type Node struct {
 type Child struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	// Namespace is that of the child, empty where it is cluster-scoped, or not known.
+	Namespace string `json:"namespace,omitempty"`
 }
+
+// mayBe reports whether two children may be the same.
+func (c Child) mayBe(other Child) bool {
+	return c.Kind == other.Kind && c.Name == other.Name && mayBeOne(c.Namespace, other.Namespace)
+}
+
+// isAmong reports whether a child may be one of some.
+func (c Child) isAmong(children []Child) bool { return slices.ContainsFunc(children, c.mayBe) }
+
+func (n *Node) child() Child { return Child{Kind: n.Kind, Name: n.Name, Namespace: n.Namespace} }

@@ -195,7 +195,7 @@ greta, 5m ago
 				target: target("apps", "Deployment", "web"), uid: "web",
 				records: []v1alpha1.AllowanceRecord{deployment, replicaSet, stranger},
 				listed:  []string{"ReplicaSet", "Pod"},
-				below:   []Child{{"ReplicaSet", "web-1"}, {"Pod", "web-1-a"}, {"Pod", "web-1-c"}, {"Pod", "web-1-y"}},
+				below:   []Child{{Kind: "ReplicaSet", Name: "web-1"}, {Kind: "Pod", Name: "web-1-a"}, {Kind: "Pod", Name: "web-1-c"}, {Kind: "Pod", Name: "web-1-y"}},
 			},
 			want: `Deployment/web in namespace shop, Steady
 
@@ -219,7 +219,7 @@ Below it, of unknown cause
 				target: target("apps", "Deployment", "web"), uid: "web",
 				records: []v1alpha1.AllowanceRecord{deployment, replaced},
 				listed:  []string{"ReplicaSet", "Pod"},
-				below:   []Child{{"ReplicaSet", "web-1"}, {"Pod", "web-1-a"}, {"Pod", "web-1-y"}, {"Pod", "web-1-z"}},
+				below:   []Child{{Kind: "ReplicaSet", Name: "web-1"}, {Kind: "Pod", Name: "web-1-a"}, {Kind: "Pod", Name: "web-1-y"}, {Kind: "Pod", Name: "web-1-z"}},
 			},
 			want: `Deployment/web in namespace shop, Steady
 
@@ -312,7 +312,7 @@ alice, 60s ago
 			sight: sight{
 				target: target("", "Pod", "f"), uid: "pod", parent: "web-1",
 				records: []v1alpha1.AllowanceRecord{crowd},
-				below:   []Child{{"Thing", "a"}, {"Thing", "b"}, {"Thing", "c"}, {"Thing", "d"}, {"Thing", "e"}, {"Thing", "g"}},
+				below:   []Child{{Kind: "Thing", Name: "a"}, {Kind: "Thing", Name: "b"}, {Kind: "Thing", Name: "c"}, {Kind: "Thing", Name: "d"}, {Kind: "Thing", Name: "e"}, {Kind: "Thing", Name: "g"}},
 			},
 			wide: true,
 			want: `Pod/f in namespace shop
@@ -498,6 +498,43 @@ another Animal a.
 `
 	if diff := cmp.Diff(want, render(report, text.Terminal{Width: text.DefaultWidth}, false, now)); diff != "" {
 		t.Errorf("trace: -want, +got:\n%s", diff)
+	}
+}
+
+// Two objects of one name in two namespaces, of one parent, are told apart.
+func TestTraceOfOneOfTwoNamespaces(t *testing.T) {
+	happened := func(operation, namespace string) v1alpha1.HistoryEntry {
+		return v1alpha1.HistoryEntry{
+			Time: before(time.Minute), Event: v1alpha1.EventExercised, Operation: operation, Kind: "Animal", Names: []string{"a"}, Namespace: namespace,
+			Initiator: "alice", Trace: []v1alpha1.TraceHop{hop("Farm", "f", "spec.size", 2)},
+		}
+	}
+	rec := recordOf("Farm", "f", "", history(happened("Delete", "other"), happened("Create", "shop")))
+	rec.Namespace, rec.Spec.TargetRef.Namespace = "kausality-system", ""
+	animal := target("apps", "Animal", "a")
+	for name, tc := range map[string]struct {
+		sight sight
+		want  string
+	}{
+		"the one that is there": {
+			sight: sight{target: animal, uid: "a", parent: rec.Spec.TargetRef.UID},
+			want:  "Animal/a in namespace shop\n\nalice, 60s ago\n└── Farm/f  spec.size, generation 2\n    └── Animal/a  created\n",
+		},
+		"one that is gone": {
+			sight: sight{target: animal, gone: true},
+			want:  "Animal/a in namespace shop, gone\n\nalice, 60s ago\n└── Farm/f  spec.size, generation 2\n    └── Animal/a  created (gone)\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.sight.records = []v1alpha1.AllowanceRecord{rec}
+			report, err := build(&tc.sight)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, render(report, text.Terminal{Width: text.DefaultWidth}, false, now)); diff != "" {
+				t.Errorf("trace: -want, +got:\n%s", diff)
+			}
+		})
 	}
 }
 

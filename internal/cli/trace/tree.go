@@ -82,7 +82,7 @@ func (c *Cause) add(l link) {
 	node.Withheld = node.Withheld || l.withheld
 	node.CarriedOut = node.CarriedOut || l.carriedOut
 	for _, name := range l.names {
-		end := v1alpha1.TraceHop{Kind: l.kind, Name: name, Field: l.what}
+		end := v1alpha1.TraceHop{Kind: l.kind, Name: name, Namespace: l.in, Field: l.what}
 		node.follow(end).end = true
 	}
 }

@@ -114,7 +114,7 @@ allowancerecords.kausality.io is forbidden: no
 }
 
 // TestWhyOfANamespace is of a namespace in which a change is refused by an object that is in none: its record is in the
-// operator's namespace, and does not tell where the child is.
+// operator's namespace, and may not tell where the child is.
 func TestWhyOfANamespace(t *testing.T) {
 	refused := denialOf(34*time.Second, "Update", "c1", "spec.size")
 	refused.Kind, refused.Policies = clustertest.Claims.Kind, []string{"tenant"}
@@ -127,6 +127,11 @@ func TestWhyOfANamespace(t *testing.T) {
 		},
 	}
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	in := func(namespace string) *v1alpha1.AllowanceRecord {
+		out := rec.DeepCopy()
+		out.Status.History[0].Namespace = namespace
+		return out
+	}
 	over := rec.DeepCopy()
 	over.Status.Blocked = nil
 	tenant := func(child string) *v1alpha1.AllowancePolicy {
@@ -147,11 +152,13 @@ func TestWhyOfANamespace(t *testing.T) {
 			objects: []client.Object{tenant(claims), rec},
 			want:    []string{"Namespace/zeta is cluster-scoped, and c1 waits below it, maybe here: kubectl kausality why namespace/zeta"},
 		},
-		"nothing waits any more":           {objects: []client.Object{tenant(claims), over}},
-		"its children are in no namespace": {objects: []client.Object{tenant(namespaces), rec}, forbidden: true},
+		"something waits below it here":              {objects: []client.Object{tenant(claims), in("shop")}, want: []string{"Namespace/zeta is cluster-scoped, and c1 waits below it, here: kubectl kausality why namespace/zeta"}},
+		"something of the name waits in another one": {objects: []client.Object{tenant(claims), in("other")}},
+		"nothing waits any more":                     {objects: []client.Object{tenant(claims), over}},
+		"its children are in no namespace":           {objects: []client.Object{tenant(namespaces), rec}, forbidden: true},
 		"only records of the namespace may be read": {
 			objects: []client.Object{tenant(claims), rec}, forbidden: true,
-			want: []string{"What is refused here below cluster-scoped objects cannot be told: reading the AllowanceRecords in all namespaces: " +
+			want: []string{"What is refused here below objects that are not in this namespace cannot be told: reading the AllowanceRecords in all namespaces: " +
 				"allowancerecords.kausality.io is forbidden: no"},
 		},
 	} {

@@ -30,39 +30,49 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// far names the cluster-scoped objects below which something waits, maybe in the namespace that was asked about:
-// their records are in another namespace, and do not tell in which one a child is. Nothing is read where no policy
-// for cluster-scoped objects names children that are in namespaces.
-func far(ctx context.Context, c *cluster.Cluster, policies cluster.Policies) []string {
+// far names the objects elsewhere below which something waits in the namespace that was asked about: cluster-scoped
+// ones, and those of kinds that name their children by labels. Older entries of the records of cluster-scoped objects do
+// not tell in which namespace a child is. Nothing is read where no policy is for such objects with children that are in namespaces.
+func far(ctx context.Context, c *cluster.Cluster, policies cluster.Policies, namespace string) []string {
 	if !slices.ContainsFunc(policies.Policies(), func(p *policy.Policy) bool {
-		return !c.Namespaced(p.For.GroupKind()) && slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool { return isInNamespaces(c, e) })
+		kind := p.For.GroupKind()
+		return (!c.Namespaced(kind) || policies.Naming(kind) != nil) && slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool { return isInNamespaces(c, e) })
 	}) {
 		return nil
 	}
 	records, err := c.Records(ctx, metav1.NamespaceAll)
 	if err != nil {
-		return []string{fmt.Sprintf("What is refused here below cluster-scoped objects cannot be told: %v", err)}
+		return []string{fmt.Sprintf("What is refused here below objects that are not in this namespace cannot be told: %v", err)}
 	}
 	var out []string
 	for i := range records {
 		rec := &records[i]
-		if rec.Spec.TargetRef.Namespace != "" {
+		ref := rec.Spec.TargetRef
+		if ref.Namespace == namespace {
 			continue
 		}
-		if e := waitingInNamespaces(c, policies, rec); e != nil {
-			out = append(out, fmt.Sprintf("%s is cluster-scoped, and %s waits below it, maybe here: %s",
-				phrase.Target(rec.Spec.TargetRef), strings.Join(e.Names, ", "), phrase.Command("why", rec.Spec.TargetRef)))
+		e := waitingInNamespaces(c, policies, rec, namespace)
+		if e == nil {
+			continue
 		}
+		is, here := "is cluster-scoped", "here"
+		if ref.Namespace != "" {
+			is = "is in namespace " + ref.Namespace
+		}
+		if e.Namespace == "" {
+			here = "maybe here"
+		}
+		out = append(out, fmt.Sprintf("%s %s, and %s waits below it, %s: %s", phrase.Target(ref), is, strings.Join(e.Names, ", "), here, phrase.Command("why", ref)))
 	}
 	return out
 }
 
-// waitingInNamespaces returns a denial that somebody may still wait for, of a child that is in some namespace; nil
-// where there is none.
-func waitingInNamespaces(c *cluster.Cluster, policies cluster.Policies, rec *v1alpha1.AllowanceRecord) *v1alpha1.HistoryEntry {
+// waitingInNamespaces returns a denial that somebody may still wait for, of a child that is, or may be, in a namespace;
+// nil where there is none.
+func waitingInNamespaces(c *cluster.Cluster, policies cluster.Policies, rec *v1alpha1.AllowanceRecord, namespace string) *v1alpha1.HistoryEntry {
 	for i := range rec.Status.History {
 		e := &rec.Status.History[i]
-		if e.Event != v1alpha1.EventDenied || !isOf(rec.Status.Blocked, *e) {
+		if e.Event != v1alpha1.EventDenied || !isOf(rec.Status.Blocked, *e) || !mayBeIn(rec.Spec.TargetRef, *e, namespace) {
 			continue
 		}
 		if slices.ContainsFunc(policies.Named(e.Policies...), func(p *policy.Policy) bool {

@@ -17,6 +17,7 @@ limitations under the License.
 package why
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -87,7 +88,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", unread))
 	}
 	if unread == nil && subject == nil && namespace != metav1.NamespaceAll {
-		report.Notes = append(report.Notes, far(ctx, c, policies)...)
+		report.Notes = append(report.Notes, far(ctx, c, policies, namespace)...)
 	}
 	report.Notes = append(report.Notes, unfollowed(seen.obj)...)
 	if unread == nil && seen.obj != nil {
@@ -230,13 +231,13 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 		isTarget := subject == nil || subject.Is(rec.Spec.TargetRef)
 		for _, e := range rec.Status.History {
 			switch {
-			case e.Event == v1alpha1.EventRefused && (isTarget || isChild(*subject, e)):
+			case e.Event == v1alpha1.EventRefused && (isTarget || isChild(*subject, rec.Spec.TargetRef, e)):
 				report.Refusals = append(report.Refusals, refusedItself(rec, with, e))
 			case isSpared(e) && isTarget:
 				report.Spared = append(report.Spared, refusedItself(rec, with, e))
 			}
 		}
-		report.Refusals = append(report.Refusals, deniedChildren(rec, with, func(e v1alpha1.HistoryEntry) bool { return isTarget || isChild(*subject, e) })...)
+		report.Refusals = append(report.Refusals, deniedChildren(rec, with, func(e v1alpha1.HistoryEntry) bool { return isTarget || isChild(*subject, rec.Spec.TargetRef, e) })...)
 		if isTarget {
 			report.Withheld = append(report.Withheld, withheld(rec, with)...)
 			report.CarriedOut = append(report.CarriedOut, carriedOut(rec)...)
@@ -321,7 +322,7 @@ func mayWait(status *v1alpha1.AllowanceRecordStatus, e v1alpha1.HistoryEntry) bo
 	}
 	return !slices.ContainsFunc(status.History, func(passed v1alpha1.HistoryEntry) bool {
 		return (passed.Event == v1alpha1.EventAllowed || passed.Event == v1alpha1.EventExercised || passed.Event == v1alpha1.EventBreakGlass) &&
-			passed.User == e.User && passed.Operation == e.Operation && passed.Kind == e.Kind && passed.Time.After(e.Time.Time) &&
+			passed.User == e.User && passed.Operation == e.Operation && passed.Kind == e.Kind && passed.Namespace == e.Namespace && passed.Time.After(e.Time.Time) &&
 			slices.ContainsFunc(e.Names, func(name string) bool { return slices.Contains(passed.Names, name) })
 	})
 }
@@ -329,7 +330,9 @@ func mayWait(status *v1alpha1.AllowanceRecordStatus, e v1alpha1.HistoryEntry) bo
 // hasPassed reports whether whoever was denied something was let through with all of it later.
 func hasPassed(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) bool {
 	return len(e.Names) > 0 && !slices.ContainsFunc(e.Names, func(name string) bool {
-		return !denial.Passed(history, &v1alpha1.Decision{Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Paths: e.Paths})
+		return !denial.Passed(history, &v1alpha1.Decision{
+			Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Namespace: e.Namespace, Paths: e.Paths,
+		})
 	})
 }
 
@@ -364,7 +367,9 @@ func adopts(e v1alpha1.HistoryEntry) bool { return strings.Contains(e.Message, d
 // isStray reports whether all of the children that a refusal is about were adopted without a cause.
 func isStray(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) bool {
 	isOne := func(name string) bool {
-		return slices.ContainsFunc(rec.Status.Strays, func(s v1alpha1.StrayChild) bool { return s.Kind == e.Kind && s.Name == name })
+		return slices.ContainsFunc(rec.Status.Strays, func(s v1alpha1.StrayChild) bool {
+			return s.Kind == e.Kind && s.Name == name && mayBeIn(rec.Spec.TargetRef, e, s.Namespace)
+		})
 	}
 	return len(e.Names) > 0 && !slices.ContainsFunc(e.Names, func(name string) bool { return !isOne(name) })
 }
@@ -381,10 +386,17 @@ func refusedItself(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.History
 	return out
 }
 
-// isChild reports whether a refusal is about the subject, whose kind it names without
+// isChild reports whether a refusal in the record of a parent is about the subject, whose kind it names without
 // the group.
-func isChild(t cluster.Target, e v1alpha1.HistoryEntry) bool {
-	return e.Kind == t.GVK.Kind && slices.Contains(e.Names, t.Name)
+func isChild(t cluster.Target, parent v1alpha1.TargetReference, e v1alpha1.HistoryEntry) bool {
+	return e.Kind == t.GVK.Kind && slices.Contains(e.Names, t.Name) && mayBeIn(parent, e, t.Namespace)
+}
+
+// mayBeIn reports whether what an entry of a parent's history is about may be in a namespace. Of children of
+// cluster-scoped objects older entries do not tell.
+func mayBeIn(parent v1alpha1.TargetReference, e v1alpha1.HistoryEntry, namespace string) bool {
+	in := cmp.Or(e.Namespace, parent.Namespace)
+	return in == "" || in == namespace
 }
 
 // withheld returns the changes of a record's target from which nothing follows. Items of one

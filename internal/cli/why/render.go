@@ -282,13 +282,13 @@ func childText(r Refusal) string {
 	if r.Event == v1alpha1.EventRefused && r.Kind == "" {
 		return phrase.Target(r.Parent)
 	}
-	switch len(r.Names) {
+	switch in := phrase.In(r.Namespace); len(r.Names) {
 	case 0:
-		return phrase.Object(r.Kind, "")
+		return phrase.Object(r.Kind, "") + in
 	case 1:
-		return phrase.Object(r.Kind, r.Names[0])
+		return phrase.Object(r.Kind, r.Names[0]) + in
 	default:
-		return fmt.Sprintf("%s and %d more", phrase.Object(r.Kind, r.Names[0]), len(r.Names)-1)
+		return fmt.Sprintf("%s%s and %d more", phrase.Object(r.Kind, r.Names[0]), in, len(r.Names)-1)
 	}
 }
 

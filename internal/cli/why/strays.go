@@ -35,7 +35,9 @@ import (
 
 // straysOf returns the strays because of which a change of children was refused, nil where there are none.
 func straysOf(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEntry) *Strays {
-	isAbout := func(s v1alpha1.StrayChild) bool { return s.Kind == e.Kind && slices.Contains(e.Names, s.Name) }
+	isAbout := func(s v1alpha1.StrayChild) bool {
+		return s.Kind == e.Kind && slices.Contains(e.Names, s.Name) && mayBeIn(rec.Spec.TargetRef, e, s.Namespace)
+	}
 	var strays []v1alpha1.StrayChild
 	if isStray(rec, e) {
 		for _, s := range rec.Status.Strays {

@@ -253,6 +253,9 @@ func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision 
 		Name:      r.objectName(),
 		Policies:  names(verdict.Policies),
 	}
+	if f.ParentState == decision.ParentFound && r.namespace != f.parent.Namespace {
+		d.Namespace = r.namespace
+	}
 	acts := f.Acts()
 	if len(verdict.Uncovered) > 0 {
 		acts = verdict.Uncovered
