@@ -162,6 +162,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkEvictions()
 	c.checkApprovedStrays()
 	c.checkApprovals()
+	c.checkHeld()
 	c.checkContents()
 	c.checkTraces()
 	c.checkMessages()

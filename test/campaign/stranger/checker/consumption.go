@@ -119,6 +119,11 @@ func (c *checker) consumed(l *audit.Life, v *audit.Version, generation int64) (u
 // tooLong returns when an allowance has been too much for too long that has been so from one time to another, zero where it
 // has not: an operator that has just begun, and one whose policies change, may take its time.
 func (c *checker) tooLong(l *audit.Life, from, to time.Time) time.Time {
+	return c.tooLongFor(l, from, to, lingers)
+}
+
+// tooLongFor returns when something has been otherwise than it is to be for longer than the operator may take.
+func (c *checker) tooLongFor(l *audit.Life, from, to time.Time, most time.Duration) time.Time {
 	begins := []time.Time{from}
 	for _, t := range c.started {
 		if ready := t.Add(time.Second + beginning); ready.After(from) {
@@ -133,7 +138,7 @@ func (c *checker) tooLong(l *audit.Life, from, to time.Time) time.Time {
 		}
 	}
 	for _, began := range begins {
-		at := began.Add(lingers)
+		at := began.Add(most)
 		restarted := slices.ContainsFunc(c.started, func(t time.Time) bool { return t.After(began.Add(-time.Second)) && t.Before(at) })
 		if at.Before(to) && !restarted && !c.disturbed(l, began.Add(-policylog.Moment), at) && len(c.rulesOf(l).During(l.First().Kind, l.FoundAt(at).Controller() != nil, began, at)) > 0 {
 			return at

@@ -124,7 +124,7 @@ func canonical(raw json.RawMessage, pending bool) string {
 		return string(raw)
 	}
 	if pending {
-		e.Generation = 0
+		e.Generation, e.Content = 0, ""
 		if n := len(e.Trace); n > 0 {
 			e.Trace[n-1].Generation = 0
 		}

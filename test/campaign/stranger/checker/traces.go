@@ -31,13 +31,15 @@ import (
 
 // entry is what matters of one allowance of a ledger.
 type entry struct {
-	Relation   string   `json:"relation"`
-	Kind       string   `json:"kind"`
-	Mutation   string   `json:"mutation"`
-	Verbs      []string `json:"verbs"`
-	Generation int64    `json:"generation"`
-	Initiator  string   `json:"initiator"`
-	Trace      []hop    `json:"trace"`
+	Relation string   `json:"relation"`
+	Kind     string   `json:"kind"`
+	Mutation string   `json:"mutation"`
+	Verbs    []string `json:"verbs"`
+	// Content is the digest of what is withheld.
+	Content    string `json:"content,omitempty"`
+	Generation int64  `json:"generation"`
+	Initiator  string `json:"initiator"`
+	Trace      []hop  `json:"trace"`
 }
 
 // hop is one object of a trace, in its own namespace where that is another one than that of
