@@ -149,6 +149,7 @@ func (p *performance) perform(ctx context.Context) (string, error) {
 		return "", err
 	}
 	name := p.obj.GetName()
+	p.pose()
 	switch p.What {
 	case plan.Approve:
 		return name, p.approve(ctx, p.obj)
@@ -178,6 +179,8 @@ func (p *performance) find(ctx context.Context) error {
 	switch {
 	case p.What == plan.Approve && len(strays) > 0:
 		all = strays // That are worth approving.
+	case p.Who == plan.Gone && len(strays) > 0 && p.r.IntN(4) == 0:
+		all = strays // Which controllers may only get rid of.
 	case p.What == plan.Reach && len(deep) > 0 && p.r.IntN(3) > 0:
 		all = deep // Below what nobody may initiate on.
 	case p.r.IntN(10) < 8:
@@ -226,6 +229,12 @@ func (p *performance) initiate(ctx context.Context) (string, error) {
 		return name, p.park(ctx)
 	case plan.Pick:
 		return name, p.pick(ctx)
+	case plan.Glance:
+		return name, p.glance(ctx)
+	case plan.Plant:
+		return name, p.plant(ctx)
+	case plan.Replace:
+		return name, p.replace(ctx)
 	case plan.Scale:
 		return name, p.scale(ctx)
 	case plan.Steer:

@@ -78,6 +78,7 @@ func (p *performance) park(ctx context.Context) error {
 	p.dawdle(ctx, 2*time.Second)
 	if !before || p.r.IntN(2) == 0 {
 		errs = append(errs, p.disturb(ctx, 1+p.r.IntN(2)))
+		errs = append(errs, p.meddle(ctx))
 	}
 	errs = append(errs, p.set(ctx, way.path, p.running(way.path)))
 	if p.r.IntN(2) == 0 {
@@ -153,6 +154,8 @@ func (p *performance) approve(ctx context.Context, obj *unstructured.Unstructure
 		if text = one.Mutation; n == 3 && one.Content != "" {
 			text += "@" + one.Content
 		}
+	case n == 1:
+		text = []string{"spec", "spec.template", "spec.replicas"}[p.r.IntN(3)]
 	case n == 2 && len(obj.GetOwnerReferences()) > 0:
 		text = "metadata.ownerReferences"
 	}

@@ -32,8 +32,18 @@ import (
 
 // reach has alice delete what is below hers, or change it.
 func (p *performance) reach(ctx context.Context) error {
-	if p.r.IntN(4) > 0 {
-		return p.who.Delete(ctx, p.obj)
+	switch n := p.r.IntN(8); {
+	case n == 0:
+		return p.another(ctx, p.who)
+	case n == 1:
+		// What its parent selects no more it lets go of.
+		return p.who.Patch(ctx, p.obj, merge(fmt.Sprintf(`{"metadata":{"labels":{"app":%q}}}`, p.text())))
+	case n > 2:
+		err := p.who.Delete(ctx, p.obj)
+		if err == nil && p.r.IntN(4) == 0 {
+			err = p.another(ctx, p.who) // In the place of what she has taken out.
+		}
+		return err
 	}
 	before := p.obj.DeepCopy()
 	if !p.steer() {
@@ -62,7 +72,11 @@ func (p *performance) pick(ctx context.Context) error {
 	if len(withheld) == 0 {
 		return errNothing
 	}
-	err := p.setApprove(ctx, p.obj, ownKey(p.obj, "approve"), withheld[p.r.IntN(len(withheld))].Mutation)
+	field := withheld[p.r.IntN(len(withheld))].Mutation
+	if p.r.IntN(3) == 0 {
+		field = above(field)
+	}
+	err := p.setApprove(ctx, p.obj, ownKey(p.obj, "approve"), field)
 	if p.r.IntN(2) == 0 {
 		err = errors.Join(err, p.rollOn(ctx))
 	}

@@ -104,6 +104,8 @@ type stage struct {
 	people   map[plan.Who]client.Client
 	// servants are the controllers that go wrong, by what they write, and impostors are accounts of their names in the namespace.
 	servants, impostors map[string]client.Client
+	// carrying and posing are the same by the names of the controllers.
+	carrying, posing map[string]client.Client
 	// thingController and otherController are those of Things and of the others of that name, by their own identities, and node the one on which Pods run.
 	thingController, otherController, node client.Client
 	schemas                                draw.Schemas
@@ -254,6 +256,15 @@ func (s *stage) invite(ctx context.Context) error {
 		return err
 	}
 	s.servants, s.impostors = map[string]client.Client{}, map[string]client.Client{}
+	s.carrying, s.posing = map[string]client.Client{}, map[string]client.Client{}
+	for _, name := range carriers {
+		if s.carrying[name], err = add("system:serviceaccount:kube-system:" + name); err != nil {
+			return err
+		}
+		if s.posing[name], err = add("system:serviceaccount:" + s.namespace + ":" + name); err != nil {
+			return err
+		}
+	}
 	for resource, name := range controllerOf {
 		if s.servants[resource], err = add("system:serviceaccount:kube-system:" + name); err != nil {
 			return err

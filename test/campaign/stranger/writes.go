@@ -385,7 +385,11 @@ func (p *performance) steer() bool {
 			"spec.replicas": int64(p.r.IntN(5)), "spec.updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(p.r.IntN(3))}},
 			"spec.minReadySeconds": int64(p.r.IntN(2)),
 		},
-		"daemonsets": {"spec.updateStrategy": map[string]any{"type": "OnDelete"}, "spec.minReadySeconds": int64(p.r.IntN(2))},
+		"daemonsets": {
+			"spec.updateStrategy":               map[string]any{"type": "OnDelete"},
+			"spec.updateStrategy.rollingUpdate": map[string]any{"maxSurge": int64(1), "maxUnavailable": int64(0)},
+			"spec.minReadySeconds":              int64(p.r.IntN(2)),
+		},
 		"jobs":       {"spec.suspend": p.r.IntN(2) == 0, "spec.parallelism": int64(p.r.IntN(4))},
 		"cronjobs":   {"spec.suspend": p.r.IntN(3) == 0, "spec.jobTemplate.metadata.labels": map[string]any{"run": text}},
 		"things":     {"spec.config": text, "spec.labels": map[string]any{"value": text}},

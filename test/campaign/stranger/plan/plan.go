@@ -93,6 +93,12 @@ const (
 	Reach What = "reach below"
 	// Pick has strangers change two fields of an object that are side by side, and approves of one of them.
 	Pick What = "approve of one of two"
+	// Glance has strangers change what was looked at, before it is approved as it was.
+	Glance What = "approve of what has changed"
+	// Plant has strangers make something that is adopted while a rollout is under way.
+	Plant What = "have a stray adopted"
+	// Replace deletes an object without what is below it, and makes another one of its name at once.
+	Replace What = "replace"
 )
 
 // Thin deletes a child, or adds to it, while the ledger of its parent allows something else: a controller gone wrong does so.
@@ -144,12 +150,14 @@ var (
 	Scaled = []string{"deployments", "statefulsets"}
 	// Picked lists the parents that have fields side by side of which one is approved.
 	Picked = []string{"deployments", "statefulsets", "daemonsets"}
+	// Replaced lists the parents whose children another one of the name finds.
+	Replaced = []string{"deployments", "statefulsets", "daemonsets", "things"}
 	// Elsewhere lists what is in the second namespace, too.
 	Elsewhere = []string{"deployments", "daemonsets", "things", "replicasets", "pods", "controllerrevisions", "configmaps"}
 )
 
 // Stories are the acts that take several requests: none of them is only tried.
-var Stories = []What{Park, Pick, Thin}
+var Stories = []What{Park, Pick, Thin, Glance, Plant, Replace}
 
 // posed is how many acts of controllers gone wrong there are to one of an account that is only called like one.
 const posed = 4
@@ -188,13 +196,14 @@ var (
 	wrongs     = append(slices.Clone(strangers), weighed[What]{Thin, 30})
 	initiators = []weighed[What]{
 		{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 20}, {Autoscale, 3},
-		{Reach, 20}, {Pick, 8},
+		{Reach, 20}, {Pick, 8}, {Glance, 6}, {Plant, 8}, {Replace, 3},
 	}
 	parts = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
 	// Most ways around by parking are of Deployments without replicas.
 	parkedOften = []weighed[string]{{"deployments", 3}, {"statefulsets", 1}, {"daemonsets", 1}, {"jobs", 1}, {"cronjobs", 1}}
 	// What is two levels below what is hers are Pods above all, and of a rollout ReplicaSets are what nothing may delete.
 	reached = []weighed[string]{{"pods", 6}, {"replicasets", 1}, {"jobs", 1}, {"configmaps", 2}}
+	planted = []weighed[string]{{"deployments", 3}, {"statefulsets", 1}, {"daemonsets", 1}}
 	thinned = []weighed[string]{{"replicasets", 5}, {"pods", 1}, {"jobs", 1}, {"configmaps", 3}}
 	fates   = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}, {Move, 3}}
 	targets = []weighed[string]{
@@ -231,7 +240,11 @@ func Make(seed uint64, acts int) []Act {
 		switch a.What {
 		case Park:
 			a.Resource = choose(r, parkedOften)
-		case Pick:
+		case Plant:
+			a.Resource = choose(r, planted)
+		case Replace:
+			a.Resource = Replaced[r.IntN(len(Replaced))]
+		case Pick, Glance:
 			a.Resource = Picked[r.IntN(len(Picked))]
 		case Reach:
 			a.Resource = choose(r, reached)
