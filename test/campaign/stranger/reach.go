@@ -33,12 +33,12 @@ import (
 // reach has alice delete what is below hers, or change it.
 func (p *performance) reach(ctx context.Context) error {
 	switch n := p.r.IntN(8); {
-	case n == 0:
+	case n < 2:
 		return p.another(ctx, p.who)
-	case n == 1:
+	case n == 2:
 		// What its parent selects no more it lets go of.
 		return p.who.Patch(ctx, p.obj, merge(fmt.Sprintf(`{"metadata":{"labels":{"app":%q}}}`, p.text())))
-	case n > 2:
+	case n > 3:
 		err := p.who.Delete(ctx, p.obj)
 		if err == nil && p.r.IntN(4) == 0 {
 			err = p.another(ctx, p.who) // In the place of what she has taken out.

@@ -468,7 +468,7 @@ func evidenceIn(dir string, kept *remembered) (checker.Evidence, error) {
 			played[a.N] = true
 		}
 	}
-	return checker.Evidence{Log: log, Operator: controlplane.OperatorUser, Final: kept.Final, Played: played, Whole: true, Said: string(said)}, nil
+	return checker.Evidence{Log: log, Operator: controlplane.OperatorUser, Final: kept.Final, Played: played, Whole: true, Kept: true, Said: string(said)}, nil
 }
 
 // judgeAgain judges what an earlier campaign has left.

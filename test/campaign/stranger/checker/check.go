@@ -44,6 +44,8 @@ type Evidence struct {
 	// Whole is true where the log has all that was asked for, as the API server was never ended, and times are those
 	// of one clock: then what is said of requests is compared with them, and not only who made any.
 	Whole bool
+	// Kept is true where an operator was to keep ledgers: then what they do not tell of counts.
+	Kept bool
 	// Said is what the operator wrote into its log.
 	Said string
 }
@@ -163,12 +165,14 @@ func Check(e Evidence) (*Report, error) {
 	c.checkApprovedStrays()
 	c.checkApprovals()
 	c.checkHeld()
+	c.checkEarned()
 	c.checkContents()
 	c.checkTraces()
 	c.checkMessages()
 	c.checkRefusals()
 	c.checkPeople()
 	c.checkUngoverned()
+	c.checkRecords()
 	c.checkLoops()
 	c.checkInvalid()
 	c.checkAdoptions()

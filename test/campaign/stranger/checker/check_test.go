@@ -45,6 +45,8 @@ type story struct {
 	message, said string
 	// posing is true where admin asks in the name of the users.
 	posing bool
+	// kept is true where ledgers are kept.
+	kept bool
 	// final are the UIDs of what is there at the end, nil where nobody looks.
 	final map[string]bool
 }
@@ -378,7 +380,7 @@ func (s *story) judged() *Report {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}, Final: s.final, Whole: true, Said: s.said})
+	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}, Final: s.final, Whole: true, Kept: s.kept, Said: s.said})
 	if err != nil {
 		s.t.Fatal(err)
 	}

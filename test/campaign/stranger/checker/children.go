@@ -199,6 +199,9 @@ func (c *checker) checkVersion(l *audit.Life, v *audit.Version) {
 		}
 		if why := c.grants(child); why != "" {
 			c.report.Children[why]++
+			if why == stray {
+				c.checkAdopted(child)
+			}
 			if !slices.Contains([]string{unbounded, origin, finishing, stray, deletes, adopting}, why) {
 				c.checkLoss(child, why)
 			}
@@ -596,6 +599,9 @@ func (c *checker) whileHeld(w *childWrite, s *state, p *policylog.Policy, in fun
 // tooMany reports whether more Pods are there than were approved, where a number is withheld.
 func (c *checker) tooMany(w *childWrite, s *state) bool {
 	for _, h := range s.held {
+		if c.surges(w, h) || h.before == true && slices.Equal(h.path, []string{"spec", "suspend"}) {
+			return true
+		}
 		if len(h.path) != 2 || h.path[1] != "replicas" {
 			continue
 		}
@@ -606,6 +612,23 @@ func (c *checker) tooMany(w *childWrite, s *state) bool {
 		return float64(c.living(w)) >= approved || isBeyond(w, s, c.parentOf(w), int64(approved))
 	}
 	return false
+}
+
+// surges reports whether a Pod comes beside those that a DaemonSet wants, by an update strategy that is withheld.
+func (c *checker) surges(w *childWrite, h held) bool {
+	parent := c.parentOf(w)
+	if parent.First().Kind != kinds[daemonSets] || !audit.Related(h.path, []string{"spec", "updateStrategy", "rollingUpdate", "maxSurge"}) {
+		return false
+	}
+	wanted := int64(0)
+	for _, i := range parent.Current(w.Received.Add(-lag), w.Answered) {
+		v := parent.Versions[i]
+		if surge := v.At("spec", "updateStrategy", "rollingUpdate", "maxSurge"); surge == nil || surge == float64(0) {
+			return false
+		}
+		wanted = max(wanted, v.Status.DesiredNumberScheduled)
+	}
+	return wanted > 0 && int64(c.living(w)) >= wanted
 }
 
 // isBeyond reports whether a Pod of a StatefulSet has a number that those which were approved have not.

@@ -50,10 +50,7 @@ func (c *checker) checkEndOfAllowances(l *audit.Life, end time.Time) {
 	since := map[string]time.Time{} // From when on each allowance has been too much.
 	found := map[string]bool{}
 	for _, v := range l.Versions {
-		spent, until := c.spent(l, v), v.Until
-		if until.After(end) {
-			until = end
-		}
+		spent, until := c.spent(l, v), lastOf(l, v, end)
 		maps.DeleteFunc(since, func(key string, _ time.Time) bool { _, still := spent[key]; return !still })
 		for _, key := range slices.Sorted(maps.Keys(spent)) {
 			if _, known := since[key]; !known {
@@ -65,6 +62,46 @@ func (c *checker) checkEndOfAllowances(l *audit.Life, end time.Time) {
 			}
 		}
 	}
+}
+
+// lastOf returns until when a version was there: what was asked to end goes, and is shown no more.
+func lastOf(l *audit.Life, v *audit.Version, end time.Time) time.Time {
+	until := v.Until
+	for _, t := range []time.Time{end, l.Asked, l.Gone} {
+		if !t.IsZero() && t.Before(until) {
+			until = t
+		}
+	}
+	return until
+}
+
+// elsewhereTold are the kinds of whose allowances the record tells when they are over: writing the object costs its controller a look
+// at all that is below it, so that the operator leaves that for later.
+var elsewhereTold = []string{kinds[jobs], kinds[things], kinds[others]}
+
+// lasting returns the allowances of an object of these kinds that a record lists although its controller reports that it is done.
+func (c *checker) lasting(v *audit.Version, active []entry) []string {
+	if v.Deleting || !slices.Contains(elsewhereTold, v.Kind) || !settled(v) || !settledAt(v, v.Generation) || !c.isReported(v) {
+		return nil
+	}
+	var out []string
+	for i := range active {
+		if e := &active[i]; e.Relation == "" && e.Generation > 0 && e.Generation <= v.Generation {
+			out = append(out, fmt.Sprintf("%s of %s for generation %d by %s", e.Mutation, e.Kind, e.Generation, e.Initiator))
+		}
+	}
+	return out
+}
+
+// quietSince returns since when nothing has happened to an object or its children: their allowances last until that is so for some
+// time, as their status may lag.
+func (c *checker) quietSince(l *audit.Life, from, to time.Time) time.Time {
+	for _, t := range c.othersAbout(l) {
+		if t.After(from) && t.Before(to) {
+			from = t
+		}
+	}
+	return from
 }
 
 // spent returns the allowances of a version that have been used up, with what there is to say about that.

@@ -35,7 +35,7 @@ const untold = 5 * time.Second
 // checkHeld looks for what the model withholds of an object, as nobody has approved, overruled or put it back, nor a report
 // proved it, while its ledger withholds nothing there for a while.
 func (c *checker) checkHeld() {
-	if c.Said == "" || !c.Whole || len(c.Log.Writes) == 0 {
+	if !c.Kept || c.Said == "" || !c.Whole || len(c.Log.Writes) == 0 {
 		return
 	}
 	end := c.Log.Writes[len(c.Log.Writes)-1].Answered
@@ -51,10 +51,7 @@ func (c *checker) checkHeldOf(l *audit.Life, end time.Time) {
 	since, found := map[string]time.Time{}, map[string]bool{}
 	for i := range states {
 		v := l.Versions[i]
-		until, missing := v.Until, map[string]time.Time{}
-		if until.After(end) {
-			until = end
-		}
+		until, missing := lastOf(l, v, end), map[string]time.Time{}
 		for _, h := range c.missing(l, v, states[i]) {
 			key := strings.Join(h.path, ".")
 			if from, known := since[key]; known {

@@ -59,6 +59,7 @@ func TestDropped(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)
+			s.kept = true
 			s.start(-time.Minute)
 			tc.tell(s)
 			s.later(20 * time.Second)

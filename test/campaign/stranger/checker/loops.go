@@ -18,11 +18,14 @@ package checker
 
 import (
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/marks"
 )
 
 // Looping says that the operator does not write an object again and again.
@@ -49,6 +52,7 @@ func (c *checker) checkLoops() {
 			own[w.UID]++
 		}
 	}
+	c.checkRestless()
 	for _, l := range c.all {
 		v := l.First()
 		if controllers[v.Kind] == "" {
@@ -60,14 +64,104 @@ func (c *checker) checkLoops() {
 	}
 }
 
+const (
+	// calm is how long after the last request of anybody else the operator may have something to do, and idle for how long it has
+	// to be without any before its writes are counted.
+	calm, idle = 10 * time.Second, 10 * time.Second
+	// resting is how often it may write an object, or its record, in the time after that.
+	resting = 4
+)
+
+// checkRestless counts the operator's writes of an object, and of its record, while nobody else asks about it, its children or its
+// parent, and no policy comes or goes.
+func (c *checker) checkRestless() {
+	if c.Said == "" {
+		return
+	}
+	for _, l := range c.all {
+		kind := l.First().Kind
+		target := l
+		if kind == kinds[records] {
+			uid, _ := l.First().At("spec", "targetRef", "uid").(string)
+			target = c.lives[types.UID(uid)]
+		}
+		if target == nil || controllers[target.First().Kind] == "" {
+			continue
+		}
+		c.checkRestlessOne(l, target)
+	}
+}
+
+func (c *checker) checkRestlessOne(l, target *audit.Life) {
+	own := map[time.Time]bool{}
+	for _, v := range l.Versions {
+		for _, w := range v.Writers() {
+			if w.User == c.Operator {
+				own[w.Received] = true
+			}
+		}
+	}
+	if len(own) <= resting {
+		return
+	}
+	last := target.First().By.Received
+	var quietly []time.Time
+	for _, t := range append(c.othersAbout(target), audit.Forever) {
+		quietly = quietly[:0]
+		for at := range own {
+			if at.After(last.Add(calm)) && at.Before(t) && !target.GoneBefore(at) {
+				quietly = append(quietly, at)
+			}
+		}
+		slices.SortFunc(quietly, time.Time.Compare)
+		if n := len(quietly); n > resting {
+			from, to := last, quietly[n-1]
+			restarted := slices.ContainsFunc(c.started, func(t time.Time) bool { return t.After(from.Add(-calm)) && t.Before(to) })
+			if !restarted && to.Sub(quietly[0]) < time.Duration(n)*idle && !c.disturbed(target, from, to) {
+				c.findf(Looping, to, l, target, "the operator has written it %d times since %s, while nobody else asked about %s", n, quietly[0].Format(audit.Clock), target)
+				return
+			}
+		}
+		last = t
+	}
+}
+
+// othersAbout returns when others than the operator asked about an object, its children, or its parent, in order.
+func (c *checker) othersAbout(l *audit.Life) []time.Time {
+	uids := map[types.UID]bool{l.UID: true}
+	for _, v := range l.Versions {
+		for _, o := range v.Owners {
+			uids[o.UID] = true
+		}
+	}
+	var times []time.Time
+	for _, w := range c.Log.Writes {
+		if w.User == c.Operator || w.Resource == events || w.Resource == records {
+			continue
+		}
+		if w.Namespace == l.First().Namespace && (w.Name == "" || w.Verb == audit.VerbDeleteCollection) {
+			times = append(times, w.Received)
+			continue
+		}
+		for _, one := range c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name] {
+			if uids[one.UID] || slices.ContainsFunc(one.FoundAt(w.Answered).Owners, func(o audit.Owner) bool { return o.UID == l.UID }) {
+				times = append(times, w.Received)
+				break
+			}
+		}
+	}
+	return times
+}
+
 // otherUID is of what the API server says where a patch names the UID of another object, so as to change that one and no other.
 const otherUID = "metadata.uid: Invalid value"
 
-// checkInvalid looks for what the operator wrote and the API server found invalid, once for each object.
+// checkInvalid looks for what the operator wrote and the API server found invalid, once for each object. Where that names what a
+// stranger has written, it is the object that is invalid, whatever is written to it.
 func (c *checker) checkInvalid() {
 	times, last := map[*audit.Life]int{}, map[*audit.Life]*audit.Write{}
 	for _, w := range c.Log.Writes {
-		if w.User != c.Operator || w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Message, otherUID) {
+		if w.User != c.Operator || w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Message, otherUID) || len(marks.In(w.Message)) > 0 {
 			continue
 		}
 		for _, l := range c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name] {

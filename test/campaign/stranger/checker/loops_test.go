@@ -36,6 +36,7 @@ func TestInvalid(t *testing.T) {
 		"invalid":             {user: operatorUser, code: http.StatusUnprocessableEntity, want: []Promise{Invalid}},
 		"overtaken":           {user: operatorUser, code: http.StatusConflict},
 		"made anew":           {user: operatorUser, code: http.StatusUnprocessableEntity, message: `Deployment.apps "web" is invalid: metadata.uid: Invalid value: "a": field is immutable`},
+		"of what is invalid":  {user: operatorUser, code: http.StatusUnprocessableEntity, message: `Deployment.apps "web" is invalid: metadata.finalizers[0]: Invalid value: "zq7z"`},
 		"invalid, of another": {user: "mallory", code: http.StatusUnprocessableEntity},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,5 +59,35 @@ func TestLoops(t *testing.T) {
 			s.later(10*time.Millisecond - 10*time.Second)
 		}
 		s.finds(want)
+	}
+}
+
+// What the operator writes while nobody asks for anything is found long before that, in records, too.
+func TestRestless(t *testing.T) {
+	for name, tc := range map[string]struct {
+		resource, name string
+		times          int
+		others         bool
+		want           []Promise
+	}{
+		"some":                        {resource: deployments, name: "web", times: 3},
+		"many":                        {resource: deployments, name: "web", times: 12, want: []Promise{Looping}},
+		"many, of its record":         {resource: records, name: "r", times: 12, want: []Promise{Looping}},
+		"many, as others ask as well": {resource: deployments, name: "web", times: 12, others: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			s.start(-3 * time.Minute)
+			s.write(operatorUser, audit.VerbCreate, records, "r", map[string]any{"spec": map[string]any{"targetRef": map[string]any{"uid": "uid-web"}}})
+			s.later(time.Minute)
+			for range tc.times {
+				s.write(operatorUser, audit.VerbPatch, tc.resource, tc.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"a": "b"}}})
+				s.later(-9 * time.Second)
+				if tc.others {
+					s.write("alice", audit.VerbPatch, deployments, "web", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"c": "d"}}})
+				}
+			}
+			s.finds(tc.want)
+		})
 	}
 }

@@ -27,7 +27,8 @@ import (
 // what changes of its content alone.
 func (c *checker) checkOthers(w *childWrite, parent *audit.Life) {
 	person := !slices.Contains(c.trusted(), w.User)
-	if person && !c.surelyAbove(w) || !w.isPlain() {
+	makes := person && w.found == nil && len(w.child.Owners) == 1
+	if person && !c.surelyAbove(w) || !makes && !w.isPlain() {
 		return
 	}
 	if c.surelyNot(w, parent) {
@@ -69,7 +70,11 @@ func (c *checker) isSteady(w *childWrite, parent *audit.Life) bool {
 			return false
 		}
 	}
-	for l, depth := w.life, 0; depth < deepest; depth++ {
+	l := w.life
+	if w.found == nil {
+		l = parent // It is to be made.
+	}
+	for depth := 0; depth < deepest; depth++ {
 		above := l.First().Controller()
 		if above == nil {
 			return true

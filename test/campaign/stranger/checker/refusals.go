@@ -70,6 +70,11 @@ func (c *checker) checkRefusals() {
 }
 
 func (c *checker) checkRefusal(w *childWrite, parent *audit.Life) {
+	if why := c.always(w, parent); why != "" {
+		c.report.Denials++
+		c.findf(Refused, w.Received, w.life, parent, "%s is refused, which is %s: %s", w, why, w.Message)
+		return
+	}
 	if c.surelyNot(w, parent) {
 		c.report.Denials++
 		return
@@ -85,6 +90,40 @@ func (c *checker) checkRefusal(w *childWrite, parent *audit.Life) {
 	}
 	c.findf(Refused, w.Received, w.life, parent, "%s is refused, which is %s: %s", w, why, w.Message)
 }
+
+// always returns why a controller may do something whatever its parent is allowed, or nothing: what ends it tidies up, it keeps its
+// books, and it lets go of what it has not selected for long.
+func (c *checker) always(w *childWrite, parent *audit.Life) string {
+	kind := parent.First().Kind
+	if w.found == nil || c.disturbed(parent, w.Received.Add(-lag-policylog.Moment), w.Answered.Add(lag)) || w.User != controllers[kind] {
+		return ""
+	}
+	from, to := w.Received.Add(-lag), w.Answered.Add(lag)
+	states, found := c.statesOf(parent), parent.Current(from, to)
+	releases := len(w.changes) > 0 && !slices.ContainsFunc(w.changes, func(ch audit.Change) bool {
+		before, dropped := ch.Before.(audit.Owner)
+		return !audit.Within(ch.Path, audit.OwnersPath) || ch.Verb != audit.Drops || !dropped || before.UID != parent.UID
+	})
+	if !releases || len(found) == 0 || !w.isUpdate() {
+		return ""
+	}
+	for _, i := range found {
+		v := parent.Versions[i]
+		if v.Deleting || len(states[i].held) > 0 || selects(v.Object, w.found) || len(audit.AsMap(v.At("spec", "selector", "matchLabels"))) == 0 {
+			return ""
+		}
+	}
+	for _, i := range w.life.Current(from, to) {
+		v := w.life.Versions[i]
+		if v.By.UID == w.life.UID && v.By != w.Write && (len(v.Owners) != 1 || selects(parent.FoundAt(to).Object, v.Object)) {
+			return ""
+		}
+	}
+	return released
+}
+
+// isUpdate reports whether a request changes what is there.
+func (w *childWrite) isUpdate() bool { return w.Verb == audit.VerbUpdate || w.Verb == audit.VerbPatch }
 
 // startsIn returns when operators were started, by what they said.
 func startsIn(said string) []time.Time {
@@ -126,6 +165,9 @@ func (c *checker) refused(w *audit.Write) *childWrite {
 		return nil
 	}
 	child := &childWrite{Write: w, life: life, found: found.Object, child: found.Object}
+	if w.Verb == audit.VerbPatch {
+		asked = c.patched(w, found.Object)
+	}
 	switch {
 	case w.Verb == audit.VerbDelete:
 		child.changes = []audit.Change{{Verb: audit.Ends}}

@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 			s.later(time.Minute)
 			s.write("alice", audit.VerbPatch, things, "app", map[string]any{"metadata": map[string]any{"annotations": map[string]any{approving: "*"}}})
 			s.refuse(controllers[kinds[things]], audit.VerbUpdate, configMaps, "app-config", merged(s.objects["configmaps/app-config"], map[string]any{"data": map[string]any{"n": "1"}}))
-		}, want: []Promise{Dropped, Refused}},
+		}, want: []Promise{Refused}},
 		"to a stranger": {tell: func(s *story) {
 			rolls(s)
 			s.refuse("mallory", audit.VerbCreate, replicaSets, "web-2", s.replicaSet("web:2"))

@@ -19,11 +19,13 @@ package checker
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // noted is a stray that a record tells of.
@@ -57,6 +59,27 @@ func (c *checker) checkApprovedStrays() {
 			}
 		}
 	}
+}
+
+// straying is what the operator says of an adoption without a cause.
+const straying = "Stray"
+
+// checkAdopted looks whether an adoption that had no cause for certain is taken for one: else allowances and healing reach what
+// somebody else made.
+func (c *checker) checkAdopted(w *childWrite) {
+	adopted, ok := c.strays[w.life.UID]
+	parent := c.parentOf(w)
+	if !ok || !adopted.sure || !adopted.at.Equal(w.Received) || !c.Whole || slices.Contains(w.Reasons, straying) || c.excused(w.Write, parent) ||
+		c.adopting(parent, w.Answered) || c.disturbed(parent, w.Received.Add(-lag-policylog.Moment), w.Answered.Add(lag)) || strings.Join(w.Reasons, "") == "" ||
+		parent.FoundAt(w.Answered).Deleting || c.mayInitiateThere(w) {
+		return
+	}
+	c.findf(Uncovered, w.Received, w.life, parent, "%s adopts it without a cause, which the operator takes for %v", w, w.Reasons)
+}
+
+// mayInitiateThere reports whether who adopts may begin something with the child or its parent.
+func (c *checker) mayInitiateThere(w *childWrite) bool {
+	return c.initiatesOn(c.parentOf(w), w.Write) || c.initiatesOn(w.life, w.Write)
 }
 
 // parentAt returns what controls a child at a time, nil where that is not known.

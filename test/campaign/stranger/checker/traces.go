@@ -103,11 +103,42 @@ func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
 		case c.Whole && !c.isLed(l, v, e):
 			c.findf(Forged, v.By.Received, l, nil, "its ledger says that it came by %s what %s began, which the log does not have; written by %s",
 				way(e.Trace), e.Initiator, v.By)
+		case c.Whole && c.isOlder(l, v, e):
+			c.findf(Forged, v.By.Received, l, nil, "its ledger says that it came by %s, when a newer allowance of that had let it happen; written by %s",
+				way(e.Trace), v.By)
 		case !c.isForIt(v, e):
 			c.findf(Forged, v.By.Received, l, nil, "its ledger allows %s of %s for a change of %s, which no policy does; written by %s",
 				e.Mutation, e.Kind, e.Trace[len(e.Trace)-1].Field, v.By)
 		}
 	}
+}
+
+// isOlder reports whether an entry goes back to an allowance of the parent although all versions of that which may have counted had a
+// newer one for the same: of several the newest is the cause.
+func (c *checker) isOlder(l *audit.Life, at *audit.Version, e *entry) bool {
+	n := len(e.Trace)
+	if n < 2 || e.Generation != at.Generation || at.By.User == c.Operator || slices.ContainsFunc(at.Writers(), func(w *audit.Write) bool { return !carriesOut(w) }) {
+		return false
+	}
+	above, last := e.Trace[n-2], e.Trace[n-1]
+	owner := at.Controller()
+	if owner == nil || c.lives[owner.UID] == nil || strings.HasPrefix(above.Field, "(") || above.Name != owner.Name || len(at.Owners) != 1 {
+		return false
+	}
+	change := audit.Change{Path: fieldPath(last.Field), Verb: audit.Mutates}
+	if last.Field == created {
+		change = audit.Change{Verb: audit.Makes}
+	} else if at.Before == nil || strings.HasPrefix(last.Field, "(") || len(audit.ContentChanges(at.Before.Object, at.Object)) != 1 {
+		return false // Of several changes each has a cause of its own.
+	}
+	parent := c.lives[owner.UID]
+	found := parent.Current(at.By.Received.Add(-lag), at.By.Answered)
+	w := &childWrite{Write: at.By, life: l, child: at.Object}
+	return len(found) > 0 && !slices.ContainsFunc(found, func(i int) bool {
+		return !slices.ContainsFunc(entriesOf(parent.Versions[i]), func(p entry) bool {
+			return p.Relation == "" && p.Generation > above.Generation && len(p.Trace) > 0 && p.Trace[len(p.Trace)-1].Field != created && p.lets(w, change)
+		})
+	})
 }
 
 // disturbs reports whether the one whom an entry names has changed the field that is withheld, without the right

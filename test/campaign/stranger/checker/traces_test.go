@@ -83,7 +83,7 @@ func TestLedgers(t *testing.T) {
 		"withheld, and kept though dropped":      {by: "mallory", with: scales, note: later(withheld("mallory", "spec.minReadySeconds")), want: []Promise{Forged}},
 		"withheld, dropped of somebody else":     {by: "mallory", with: scales, note: later(withheld("bob", "spec.minReadySeconds")), writes: "mallory", want: []Promise{Forged}},
 		"withheld, another field":                {by: "mallory", with: scales, note: withheld("mallory", "spec.template"), want: []Promise{Forged}},
-		"withheld, nobody named":                 {by: "mallory", with: scales, note: withheld("", "spec.replicas"), known: true, want: []Promise{Dropped, Forged}},
+		"withheld, nobody named":                 {by: "mallory", with: scales, note: withheld("", "spec.replicas"), known: true, want: []Promise{Forged}},
 		"withheld, nobody was there":             {by: "mallory", with: scales, note: withheld("", "spec.replicas"), known: true, restarted: true},
 		"allowed":                                {by: "alice", with: scales, note: allows("spec.replicas", "spec.replicas")},
 		"allowed, for another field":             {by: "alice", with: scales, note: allows("spec.replicas", "spec.template"), want: []Promise{Forged}},

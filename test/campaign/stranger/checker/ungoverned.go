@@ -32,12 +32,16 @@ func (c *checker) checkUngoverned() {
 		if !refusal.MatchString(w.Message) || slices.Contains(w.Reasons, couldNotTell) || !slices.Contains(childKinds, kind) && controllers[kind] == "" {
 			continue
 		}
-		// What is created, and what is patched by a list of operations, may get any parent.
-		if w.Verb == audit.VerbCreate && w.Subresource == "" || w.Verb == audit.VerbPatch && patchOf(w) == nil {
+		if w.Verb == audit.VerbCreate && w.Subresource == "" {
+			c.checkUngovernedBirth(w)
+			continue
+		}
+		// What is patched by a list of operations may get any parent.
+		if w.Verb == audit.VerbPatch && patchOf(w) == nil {
 			continue
 		}
 		l, v := c.target(w, nil)
-		if v == nil || slices.ContainsFunc(w.Said.Owners, func(o audit.Owner) bool { return c.mayBeGoverned(c.lives[o.UID], w, deepest) }) {
+		if v == nil || !c.isAlone(l, w) || slices.ContainsFunc(w.Said.Owners, func(o audit.Owner) bool { return c.mayBeGoverned(c.lives[o.UID], w, deepest) }) {
 			continue
 		}
 		if !c.mayBeGoverned(l, w, deepest) {
@@ -47,11 +51,48 @@ func (c *checker) checkUngoverned() {
 	}
 }
 
+// isAlone reports whether a request is about an object for certain: it was there, nobody had asked for its end, and no other one of its
+// name was there around that time.
+func (c *checker) isAlone(l *audit.Life, w *audit.Write) bool {
+	if !l.Asked.IsZero() && l.Asked.Before(w.Answered) {
+		return false
+	}
+	return !slices.ContainsFunc(c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name], func(other *audit.Life) bool {
+		return other != l && other.First().By.Received.Before(w.Answered.Add(lag)) && !other.GoneBefore(w.Received.Add(-lag))
+	})
+}
+
+// checkUngovernedBirth looks whether what was to be made has parents of which no policy is about any: it is nobody's, or that of
+// objects that were never there, or are gone for long, whatever there is of their names.
+func (c *checker) checkUngovernedBirth(w *audit.Write) {
+	asked, err := c.Log.Decode(w.Refused)
+	if err != nil || !c.Whole || controllers[kinds[w.Resource]] != "" || len(asked.Owners) == 0 {
+		return // Whose kind has policies of its own is judged as such.
+	}
+	from, to := w.Received.Add(-gone), w.Answered.Add(lag)
+	if slices.ContainsFunc(asked.Owners, func(o audit.Owner) bool {
+		l := c.lives[o.UID]
+		return l != nil && !l.GoneBefore(from) && c.mayBeGoverned(l, w, deepest) || l == nil && !slices.Contains(kindNames, c.knownAs(o))
+	}) || c.rulesIn(w.Namespace).Came(kinds[w.Resource], from, to) {
+		return
+	}
+	asked.Kind, asked.Namespace = kinds[w.Resource], w.Namespace
+	l := &audit.Life{Versions: []*audit.Version{{Object: asked, By: w, Until: audit.Forever}}}
+	c.report.Denials++
+	c.findf(Barred, w.Received, l, nil, "%s is refused, below nothing that is there: %s", w, w.Message)
+}
+
+// knownAs returns what the kind of an owner is known as.
+func (*checker) knownAs(o audit.Owner) string { return o.Kind }
+
 // mayBeGoverned reports whether any policy may have been in effect for an object, or for what owns it, when a request came: one
 // that nobody knows may be governed by anything.
 func (c *checker) mayBeGoverned(l *audit.Life, w *audit.Write, depth int) bool {
 	if l == nil || depth == 0 {
 		return true
+	}
+	if l.GoneBefore(w.Received.Add(-gone)) {
+		return false // What is called like it now is another object.
 	}
 	v := l.FoundAt(w.Received)
 	from, to := w.Received.Add(-gone), w.Answered.Add(lag)
