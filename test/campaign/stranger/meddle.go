@@ -78,7 +78,8 @@ func (p *performance) childrenOf(ctx context.Context, obj *unstructured.Unstruct
 	})
 }
 
-// meddle has the controller of an object, gone wrong, take a child of it out, or make one more than it has.
+// meddle has the controller of an object, gone wrong, take a child of it out, or make one more than it has. What that is called by is no
+// stranger's value.
 func (p *performance) meddle(ctx context.Context) error {
 	children := p.childrenOf(ctx, p.obj)
 	if len(children) == 0 || p.r.IntN(3) == 0 {
@@ -86,7 +87,7 @@ func (p *performance) meddle(ctx context.Context) error {
 	}
 	child := &children[p.r.IntN(len(children))]
 	child.SetGroupVersionKind(kinds[childrenOf[p.Resource]])
-	wrong := &performance{stage: p.stage, Act: plan.Act{N: p.N, Who: plan.Gone, Resource: childrenOf[p.Resource]}, r: p.r, obj: child}
+	wrong := &performance{stage: p.stage, Act: plan.Act{N: p.N, Who: plan.Alice, Resource: childrenOf[p.Resource]}, r: p.r, obj: child}
 	wrong.who = p.carrying[carriers[p.obj.GetKind()]]
 	if p.r.IntN(2) == 0 {
 		if err := p.people[plan.Alice].Delete(ctx, child); err != nil {

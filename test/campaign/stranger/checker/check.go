@@ -133,6 +133,10 @@ type checker struct {
 	byUser map[string][]*audit.Write
 	// vanished are the objects whose end was found by vanish.
 	vanished map[types.UID]bool
+	// adopted are the children that a controller took.
+	adopted map[types.UID]bool
+	// asked caches what othersAbout returns.
+	asked map[types.UID][]time.Time
 	// activity caches what activityOf returns, by the UID of the object.
 	activity map[types.UID][]span
 	// selected caches what rulesOf returns.
@@ -190,7 +194,7 @@ func Check(e Evidence) (*Report, error) {
 func prepare(e Evidence) (*checker, error) {
 	c := &checker{
 		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]adoption{}, byUser: map[string][]*audit.Write{},
-		states: map[*audit.Life][]*state{}, activity: map[types.UID][]span{}, vanished: map[types.UID]bool{},
+		states: map[*audit.Life][]*state{}, activity: map[types.UID][]span{}, asked: map[types.UID][]time.Time{}, adopted: map[types.UID]bool{}, vanished: map[types.UID]bool{},
 		selected: map[*audit.Life]policylog.Log{}, started: startsIn(e.Said),
 	}
 	c.report.Children, c.report.Known = map[string]int{}, map[string]int{}

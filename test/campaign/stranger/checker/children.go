@@ -448,6 +448,7 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 		caused := i < len(states) && states[i].initializing
 		perhaps, surely = perhaps || !caused || len(states[i].held) > 0, surely && !caused
 	}
+	c.adopted[w.life.UID] = true
 	if perhaps {
 		c.strays[w.life.UID] = adoption{at: w.Received, by: parent.UID, sure: surely && !c.mayHaveReturned(w.life, parent)}
 	}
@@ -480,14 +481,29 @@ func (c *checker) byPhase(w *childWrite, parent *audit.Life, policies []*policyl
 	if states == nil {
 		return unbounded // Owners in a ring.
 	}
+	counts := c.counting(parent, from, to)
 	for _, i := range parent.Current(from, to) {
+		s := counts(states[i])
 		for _, p := range policies {
-			if why := c.byPolicy(w, parent.Versions[i], states[i], p); why != "" {
+			if why := c.byPolicy(w, parent.Versions[i], s, p); why != "" {
 				return why
 			}
 		}
 	}
 	return ""
+}
+
+// counting returns what counts of a state in an interval: while a policy comes or goes, what rules of no other one are about waits.
+func (c *checker) counting(parent *audit.Life, from, to time.Time) func(*state) *state {
+	if !c.disturbed(parent, from, to) {
+		return func(s *state) *state { return s }
+	}
+	governing := c.rulesOf(parent).During(parent.First().Kind, parent.FoundAt(to).Controller() != nil, from, to)
+	return func(s *state) *state {
+		out := *s
+		out.held = slices.DeleteFunc(slices.Clone(s.held), func(h held) bool { return !triggers(governing, audit.Change{Path: h.path}) })
+		return &out
+	}
 }
 
 // byPolicy returns what lets the change through in one version of the parent.

@@ -70,7 +70,8 @@ func (c *checker) checkHeldOf(l *audit.Life, end time.Time) {
 
 // missing returns what is withheld of a version for certain, and its ledger does not tell of.
 func (c *checker) missing(l *audit.Life, v *audit.Version, s *state) []held {
-	if len(s.held) == 0 || v.Deleting || c.orphaned(l, v.By.Answered) ||
+	// Of what was adopted, perhaps by several, one after the other, it is not known for certain whose strays its changes were of.
+	if len(s.held) == 0 || v.Deleting || c.adopted[l.UID] || c.orphaned(l, v.By.Answered) ||
 		len(c.rulesOf(l).During(v.Kind, v.Controller() != nil, v.By.Received.Add(-policylog.Moment), v.By.Answered)) == 0 {
 		return nil
 	}

@@ -128,6 +128,9 @@ func (c *checker) checkRestlessOne(l, target *audit.Life) {
 
 // othersAbout returns when others than the operator asked about an object, its children, or its parent, in order.
 func (c *checker) othersAbout(l *audit.Life) []time.Time {
+	if times, known := c.asked[l.UID]; known {
+		return times
+	}
 	uids := map[types.UID]bool{l.UID: true}
 	for _, v := range l.Versions {
 		for _, o := range v.Owners {
@@ -150,7 +153,8 @@ func (c *checker) othersAbout(l *audit.Life) []time.Time {
 			}
 		}
 	}
-	return times
+	c.asked[l.UID] = slices.Clip(times)
+	return c.asked[l.UID]
 }
 
 // otherUID is of what the API server says where a patch names the UID of another object, so as to change that one and no other.

@@ -32,8 +32,10 @@ type deed struct {
 	Kind      string    `json:"kind"`
 	Names     []string  `json:"names"`
 	Time      time.Time `json:"time"`
-	Trace     []hop     `json:"trace"`
-	Initiator string    `json:"initiator"`
+	// FirstTime is that of the first of several fields that share an entry.
+	FirstTime *time.Time `json:"firstTime"`
+	Trace     []hop      `json:"trace"`
+	Initiator string     `json:"initiator"`
 }
 
 // Events of a history that are told apart.
@@ -173,7 +175,12 @@ func (d *deed) isOf(w *audit.Write, v *audit.Version) bool {
 		return false
 	}
 	// Of what is withheld it is told anew, in the name of who changed it, when somebody else changes what is beside it.
-	early := d.Event != withholdings && w.Answered.Before(d.Time.Add(-near))
+	since := d.Time
+	if d.Event == grants && d.FirstTime != nil {
+		// What was granted for one generation shares an entry, also where a scale and an approval came one after the other.
+		since = *d.FirstTime
+	}
+	early := d.Event != withholdings && w.Answered.Before(since.Add(-near))
 	if early || d.Event == denials && w.Succeeded() && !again {
 		return false
 	}

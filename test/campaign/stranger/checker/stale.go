@@ -34,7 +34,7 @@ const Stale Promise = "a record that tells of its object as it is not"
 
 const (
 	// outdated is for how long a record may tell of an object as it was.
-	outdated = 6 * time.Second
+	outdated = 12 * time.Second
 	// written is how long after a time that a record says it may be written.
 	written = 20 * time.Second
 )
@@ -69,12 +69,20 @@ func (c *checker) checkRecords() {
 		}
 		uid, _ := record.First().At("spec", "targetRef", "uid").(string)
 		told := toldBy(record, c.Operator)
-		c.checkTimes(record, told)
+		if c.lives[types.UID(uid)] != nil || controllers[targetKind(record)] == "" {
+			c.checkTimes(record, told) // Of what was never stored it is told when that is certain.
+		}
 		if l := c.lives[types.UID(uid)]; l != nil && controllers[l.First().Kind] != "" {
 			c.checkForgotten(record, l, told)
 			c.checkStale(record, l, told, end)
 		}
 	}
+}
+
+// targetKind returns the kind of what a record is about.
+func targetKind(record *audit.Life) string {
+	kind, _ := record.First().At("spec", "targetRef", "kind").(string)
+	return kind
 }
 
 // saying is a version of a record, with what it says.
