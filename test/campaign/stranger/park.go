@@ -43,7 +43,7 @@ type parking struct {
 var parkings = map[string][]parking{
 	"deployments":  {{"spec.replicas", int64(0)}, {"spec.replicas", int64(0)}, {"spec.paused", true}},
 	"statefulsets": {{"spec.replicas", int64(0)}, {"spec.updateStrategy", map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(10)}}}},
-	"daemonsets":   {{"spec.updateStrategy", map[string]any{"type": "OnDelete"}}, {"spec.template.spec.nodeSelector", map[string]any{"parked": "true"}}, {"spec.minReadySeconds", int64(1)}},
+	"daemonsets":   {{"spec.updateStrategy", map[string]any{"type": "OnDelete"}}, {"spec.template.spec.nodeSelector", map[string]any{"parked": "true"}}},
 	"jobs":         {{"spec.suspend", true}},
 	"cronjobs":     {{"spec.suspend", true}},
 }
@@ -55,8 +55,6 @@ func (p *performance) running(path string) any {
 		return int64(1 + p.r.IntN(3))
 	case "spec.updateStrategy":
 		return map[string]any{"type": "RollingUpdate"}
-	case "spec.minReadySeconds":
-		return int64(0)
 	case "spec.template.spec.nodeSelector":
 		return nil
 	default:
@@ -67,6 +65,9 @@ func (p *performance) running(path string) any {
 // park has alice park an object, has mallory change it while there is nothing to do, or just before, and lets it
 // go on, or also roll. Of what mallory did she approves nothing.
 func (p *performance) park(ctx context.Context) error {
+	if p.Resource == "daemonsets" && p.r.IntN(3) == 0 {
+		return p.surge(ctx)
+	}
 	ways := parkings[p.Resource]
 	way := ways[p.r.IntN(len(ways))]
 	before := p.r.IntN(3) == 0
@@ -108,6 +109,15 @@ func (p *performance) rollOn(ctx context.Context) error {
 // surging has Pods of a DaemonSet made beside those in whose place they are to come.
 const surging = `{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1,"maxUnavailable":0}}}}`
 
+// surge has mallory want Pods beside those in whose place they come, and alice roll.
+func (p *performance) surge(ctx context.Context) error {
+	if err := p.people[plan.Mallory].Patch(ctx, p.obj.DeepCopy(), merge(surging)); err != nil {
+		return err
+	}
+	p.dawdle(ctx, 3*time.Second)
+	return p.rollOn(ctx)
+}
+
 // disturb has mallory change the object some times.
 func (p *performance) disturb(ctx context.Context, times int) error {
 	var errs []error
@@ -120,9 +130,7 @@ func (p *performance) disturb(ctx context.Context, times int) error {
 		if err := p.admin.Get(ctx, client.ObjectKeyFromObject(p.obj), stranger.obj); err != nil {
 			return err
 		}
-		if p.Resource == "daemonsets" && p.r.IntN(3) == 0 {
-			errs = append(errs, stranger.who.Patch(ctx, stranger.obj, merge(surging)))
-		} else if _, err := stranger.write(ctx); err != nil {
+		if _, err := stranger.write(ctx); err != nil {
 			errs = append(errs, err)
 		}
 		p.dawdle(ctx, 3*time.Second) // Long enough for a report of it.

@@ -500,6 +500,11 @@ func (s *state) withhold(all []*policylog.Policy, changes []audit.Change) {
 			s.held[i].marks = fresh // What was there before the first one is what it was.
 			continue
 		}
+		// What changes in something that was changed as a whole goes along with that, when it goes.
+		if i := slices.IndexFunc(s.held, func(h held) bool { return len(h.path) < len(ch.Path) && audit.Within(ch.Path, h.path) }); i >= 0 && len(s.held[i].marks) > 0 {
+			s.held[i].marks = slices.Concat(s.held[i].marks, fresh)
+			continue
+		}
 		s.held = append(s.held, held{path: ch.Path, before: ch.Before, marks: fresh})
 	}
 }

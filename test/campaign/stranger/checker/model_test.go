@@ -181,6 +181,16 @@ func TestApprovals(t *testing.T) {
 			s.remove("system:serviceaccount:kube-system:generic-garbage-collector", replicaSets, "web-1")
 			denied(s)
 		}},
+		"what was changed again, and taken out as a whole": {tell: func(s *story) {
+			volumes := func(user string, all any) {
+				s.write(user, audit.VerbPatch, deployments, "web", spec(map[string]any{"template": map[string]any{"spec": map[string]any{"volumes": all}}}))
+			}
+			volumes("mallory", []any{map[string]any{"name": "zq7z", "size": "1"}})
+			volumes("mallory", []any{map[string]any{"name": "zq8z", "size": "1"}})
+			volumes("mallory", nil)
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet("web:2"))
+		}},
 		"a Pod beyond what is approved": {tell: func(s *story) {
 			s.set()
 			s.write(controllers[kinds[statefulSets]], audit.VerbCreate, pods, "db-2", map[string]any{"metadata": s.owned("StatefulSet", "db"), "spec": template("db:1")["spec"]})
@@ -192,6 +202,26 @@ func TestApprovals(t *testing.T) {
 			tc.tell(s)
 			s.finds(tc.want)
 		})
+	}
+}
+
+// While an update strategy is withheld by which Pods come beside others, none does, nor any of what somebody else lets go on.
+func TestSurges(t *testing.T) {
+	for wanted, want := range map[int][]Promise{1: {Uncovered}, 2: nil} {
+		s := begin(t)
+		controller := controllers[kinds[daemonSets]]
+		s.write("alice", audit.VerbCreate, daemonSets, "agent", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{
+			"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("agent:1"),
+		}})
+		makes := func(name string) {
+			s.write("alice", audit.VerbCreate, pods, name, map[string]any{"metadata": s.owned("DaemonSet", "agent"), "spec": template("agent:1")["spec"]})
+		}
+		makes("agent-a")
+		s.write(controller, audit.VerbUpdate, "daemonsets/status", "agent", map[string]any{"status": map[string]any{"observedGeneration": 1, "desiredNumberScheduled": wanted, "updatedNumberScheduled": wanted, "numberAvailable": wanted}})
+		s.later(time.Minute)
+		s.write("mallory", audit.VerbPatch, daemonSets, "agent", spec(map[string]any{"updateStrategy": map[string]any{"rollingUpdate": map[string]any{"maxSurge": 1}}}))
+		makes("agent-b")
+		s.finds(want)
 	}
 }
 
