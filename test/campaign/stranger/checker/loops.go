@@ -69,7 +69,7 @@ const (
 	// to be without any before its writes are counted.
 	calm, idle = 10 * time.Second, 10 * time.Second
 	// resting is how often it may write an object, or its record, in the time after that.
-	resting = 4
+	resting = 10
 )
 
 // checkRestless counts the operator's writes of an object, and of its record, while nobody else asks about it, its children or its

@@ -71,9 +71,9 @@ func TestRestless(t *testing.T) {
 		want           []Promise
 	}{
 		"some":                        {resource: deployments, name: "web", times: 3},
-		"many":                        {resource: deployments, name: "web", times: 12, want: []Promise{Looping}},
-		"many, of its record":         {resource: records, name: "r", times: 12, want: []Promise{Looping}},
-		"many, as others ask as well": {resource: deployments, name: "web", times: 12, others: true},
+		"many":                        {resource: deployments, name: "web", times: 20, want: []Promise{Looping}},
+		"many, of its record":         {resource: records, name: "r", times: 20, want: []Promise{Looping}},
+		"many, as others ask as well": {resource: deployments, name: "web", times: 20, others: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)

@@ -65,6 +65,10 @@ func (w *childWrite) isPlain() bool {
 // controller has made the child, nor has anybody changed whose it is, or whose the parent is.
 func (c *checker) isSteady(w *childWrite, parent *audit.Life) bool {
 	states := c.statesOf(parent)
+	// One that is suspended has nothing left to do once none of its Pods is at work, whatever it goes on with later.
+	if slices.ContainsFunc(parent.Versions, func(v *audit.Version) bool { return v.Status.Is("Suspended") }) {
+		return false
+	}
 	for _, i := range parent.Current(w.Received.Add(-sure), w.Answered) {
 		if states[i].initializing || parent.Versions[i].Deleting {
 			return false
