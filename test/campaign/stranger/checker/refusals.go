@@ -292,6 +292,9 @@ func (c *checker) surely(w *childWrite, parent *audit.Life) string {
 	governing := c.rulesOf(parent).During(kind, parent.FoundAt(w.Answered).Controller() != nil, w.Received.Add(-lag), w.Answered.Add(lag))
 	states, why := c.statesOf(parent), ""
 	for _, i := range parent.Current(w.Received, w.Answered) {
+		if v := parent.Versions[i]; v.Kind == kinds[jobs] && settled(v) {
+			return "" // Whatever is changed of a Job that has ended, it makes nothing any more.
+		}
 		why = ""
 		for _, p := range governing {
 			found := c.byPolicy(w, parent.Versions[i], states[i], p)
