@@ -38,11 +38,12 @@ func isOfFields(event v1alpha1.HistoryEvent) bool {
 func IsFolded(e *v1alpha1.HistoryEntry) bool { return isOfFields(e.Event) && len(e.Paths) > 1 }
 
 // sameOrigin reports whether two entries come from the same write, whatever fields of it they are about and
-// whatever is attested to about these. Below the first object of a chain, all steps are one.
+// whatever is attested to about these. Below the first object of a chain, all steps are one. A scale and an approval have the
+// same generation, and are two writes.
 func sameOrigin(a, b *v1alpha1.HistoryEntry) bool {
 	last := len(a.Trace) - 1
 	if last < 0 || last != len(b.Trace)-1 || a.Initiator != b.Initiator || a.Reason != b.Reason ||
-		a.User != b.User && a.User != "" && b.User != "" {
+		a.User != b.User && a.User != "" && b.User != "" || a.Operation != b.Operation && a.Operation != "" && b.Operation != "" {
 		return false
 	}
 	end := b.Trace[last]

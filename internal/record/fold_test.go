@@ -150,6 +150,22 @@ func TestFoldedEntryIsToldAgain(t *testing.T) {
 	}
 }
 
+// A scale has the generation of the object before it, as an approval has, and is another write.
+func TestScaleIsNotFolded(t *testing.T) {
+	entries := LedgerHistory(v1alpha1.TargetReference{Kind: "Thing", Name: "x"}, fieldAllowances(41, 5, ""), v1alpha1.EventGranted, v1alpha1.EventWithheld, minute(1))
+	for i := range entries {
+		entries[i].User, entries[i].Operation = "alice", "Update"
+	}
+	entries[40].Operation = "Scale"
+	got := map[string]int{}
+	for _, e := range WithHistory(nil, entries...) {
+		got[e.Operation] += len(e.Paths)
+	}
+	if diff := cmp.Diff(map[string]int{"Update": 40, "Scale": 1}, got); diff != "" {
+		t.Errorf("fields by operation (-want +got):\n%s", diff)
+	}
+}
+
 // Of several writes of many fields, the largest share entries first, and each keeps its own.
 func TestFoldedByWrite(t *testing.T) {
 	target := v1alpha1.TargetReference{Kind: "Thing", Name: "x"}
