@@ -358,16 +358,18 @@ func (g *granter) unmet(ctx context.Context, t *triggered, c change.Change) *Pro
 }
 
 // refuses reports whether a rule that the change triggers belongs to a policy that
-// refuses uncaused changes, or whether the change would be carried out although it is withheld.
-func (in *Input) refuses(c change.Change) bool {
+// refuses uncaused changes, or whether the change would be carried out although it is withheld. The
+// difference is what it leaves between the object and its approved content.
+func (in *Input) refuses(c, difference change.Change) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool {
-		return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c, in.Child.Schema) && in.refusesBy(p, c)
+		return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c, in.Child.Schema) && in.refusesBy(p, c, difference)
 	})
 }
 
 // refusesBy reports whether a policy has a change refused where it would withhold it.
-func (in *Input) refusesBy(p *policy.Policy, c change.Change) bool {
-	return p.Uncaused == v1alpha1.UncausedRefuse || !p.Known().Waits(in.Child.New, c.Path)
+func (in *Input) refusesBy(p *policy.Policy, c, difference change.Change) bool {
+	known := p.Known()
+	return p.Uncaused == v1alpha1.UncausedRefuse || !known.Waits(in.Child.New, c.Path) || wantsFewerPods(known, c, difference)
 }
 
 // add adds allowances; of several for the same thing by the same initiator the

@@ -181,8 +181,12 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 			want:    outcome{Withheld: []string{"spec.activeDeadlineSeconds"}, Left: []string{"spec.activeDeadlineSeconds was <nil>"}, Refuse: true},
 		},
 		"a stranger, of how many Pods of a Job run at a time": {
-			request: aRequest(mallory, Update, jobGVK, "web").changing(t, int64(2), int64(0), "spec.parallelism").governed(anythingOfJobs),
+			request: aRequest(mallory, Update, jobGVK, "web").changing(t, int64(2), int64(3), "spec.parallelism").governed(anythingOfJobs),
 			want:    outcome{Withheld: []string{"spec.parallelism"}, Left: []string{"spec.parallelism was 2"}},
+		},
+		"a stranger, of fewer Pods of a Job at a time": {
+			request: aRequest(mallory, Update, jobGVK, "web").changing(t, int64(2), int64(0), "spec.parallelism").governed(anythingOfJobs),
+			want:    outcome{Withheld: []string{"spec.parallelism"}, Left: []string{"spec.parallelism was 2"}, Refuse: true},
 		},
 		"a stranger, of what is carried out all the same, under a policy that only warns": {
 			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, int64(10), int64(0), "spec.revisionHistoryLimit").

@@ -78,5 +78,5 @@ func (g *granter) spareBy(p *policy.Policy, c change.Change) {
 	if path := shortened(c.Path); !slices.Contains(s.Paths, path) {
 		s.Paths = append(s.Paths, path)
 	}
-	s.Refused = s.Refused || g.refusesBy(p, c)
+	s.Refused = s.Refused || g.refusesBy(p, c, c)
 }

@@ -190,7 +190,7 @@ func (in *Input) withhold(left unapproved, approves func(approved.Difference) bo
 	})
 	grant.Withheld = shown(Withheld(st), made)
 	grant.Refuse = slices.ContainsFunc(left.uncaused, func(c change.Change) bool {
-		return in.refuses(c) && slices.ContainsFunc(made, func(d approved.Difference) bool { return isPartOf(c, d, in.Child.Schema) })
+		return slices.ContainsFunc(made, func(d approved.Difference) bool { return isPartOf(c, d, in.Child.Schema) && in.refuses(c, d.Change) })
 	})
 }
 
