@@ -34,7 +34,7 @@ const (
 	// child of it.
 	EventRefused HistoryEvent = "Refused"
 	// EventReleased is the end of a withheld change: it was approved, changed or
-	// taken back; or, by the reason CarriedOut, it was carried out while nobody was asked.
+	// taken back; or, by the reason CarriedOut, it was carried out all the same.
 	EventReleased HistoryEvent = "Released"
 	// EventApproved is the approval of what was there already (D20).
 	EventApproved HistoryEvent = "Approved"

@@ -31,17 +31,19 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// What is withheld is carried out all the same where nothing holds back what follows from it: while no rule of a policy
+// What is withheld is carried out all the same where nothing holds back what follows from it: where Pods end without
+// their controller, as by an eviction, and none is to take their place, while no rule of a policy
 // that denies is about it, or where nobody is asked, as while the operator is away. Once the status proves it there is nothing left to hold back (D8), and the
 // mark goes with the next request. Only a look before that knows whose change it was, and that nobody
 // approved it. Of what has finished for good nothing is held back either, although nothing was carried
 // out: *observed* of a Job whose parallelism a stranger changed after it was Complete.
 
-// carriedOutText is what the history, and an Event, say of it. Which of the two it was nobody has seen, unless no such
+// carriedOutText is what the history, and an Event, say of it. Which of these it was nobody has seen, unless no such
 // rule is there now.
 const (
 	carriedOutText = "it was withheld, nobody approved it, and it is carried out all the same, as the status of the object proves: nothing held back what " +
-		"followed, as while no rule of a policy that denies is about it, or while the operator is away. Change it back to take it back"
+		"followed, as where Pods that it leaves out were evicted, ended, or were lost with a node, while no rule of a policy that denies is about it, or while the operator is " +
+		"away. Change it back to take it back"
 	carriedOutUnruledText = "it was withheld, nobody approved it, and it is carried out all the same, as the status of the object proves: no rule of a policy " +
 		"in effect that denies is about it any more, and so nothing that follows is held back. Change it back to take it back"
 )
