@@ -52,7 +52,7 @@ func (in *Input) judge(ctx context.Context) judgement {
 			continue
 		}
 		inSection := !stale && in.inSection(ctx, phase, act, conditions)
-		entry, covered := justification(entries, act)
+		entry, covered := justification(in.coveringFor(act, entries), act)
 		covered = covered && !stale
 		if covered && j.exercised == nil {
 			j.exercised = &entry
@@ -125,7 +125,7 @@ func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act, c
 	}
 	switch phase {
 	case v1alpha1.PhaseInitializing:
-		return !in.IsStray() && in.inInitializing(act)
+		return !in.IsStray() && !in.makesRoom(act) && in.inInitializing(act)
 	case v1alpha1.PhaseDeleting:
 		return in.within(act, func(p *policy.Policy) *policy.Section { return p.Deleting })
 	default:

@@ -39,6 +39,8 @@ type Adoption struct {
 	// Returned says which initiator had that parent adopt the child, as it is, a moment ago; nil where
 	// none did.
 	Returned *v1alpha1.ReturnedChild
+	// Younger is true where the child was made after that parent.
+	Younger bool
 }
 
 // AdoptsWithoutCause reports whether the request gives the child a parent although
@@ -63,16 +65,18 @@ func (in *Input) isAdoptionCaused() bool {
 		return true
 	}
 	creation := Act{Operation: Create}
+	// Being able to create a child is a reason to take over one that was asked for
+	// by its name. A selector takes over whatever somebody makes meanwhile.
+	selects := in.Parent.Known().Selector != ""
 	switch in.Parent.Phase() {
 	case v1alpha1.PhaseDeleting:
 		return true // Nothing is allowed any more that could reach it.
 	case v1alpha1.PhaseInitializing:
-		return in.inInitializing(creation)
+		// What was there before the parent was left behind for it. A Job is initializing for as long as it runs.
+		return in.inInitializing(creation) && !(selects && in.Adoption.Younger)
 	default:
-		// Being able to create a child is a reason to take over one that was asked for
-		// by its name. A selector takes over whatever somebody makes meanwhile.
 		_, covered := justification(in.allowances(), creation)
-		return covered && in.Parent.Known().Selector == ""
+		return covered && !selects
 	}
 }
 
@@ -94,10 +98,19 @@ func (in *Input) IsStray() bool {
 }
 
 // makesRoom reports whether the act deletes a child while a stray of its kind is alive:
-// the controller would delete the one to keep the other. An eviction is for the sake of
+// the controller would delete the one to keep the other. That nobody has allowed who changed
+// something, as who maintains the parent, or only made it, has not. An eviction is for the sake of
 // the node, and passes.
 func (in *Input) makesRoom(act Act) bool {
 	return act.Operation == Delete && !in.Eviction && len(in.Parent.Surplus) > 0
+}
+
+// coveringFor filters what may cover an act: that the parent was made covers nothing that makes room for a stray.
+func (in *Input) coveringFor(act Act, entries []permit) []permit {
+	if !in.makesRoom(act) {
+		return entries
+	}
+	return slices.DeleteFunc(slices.Clone(entries), func(p permit) bool { return p.IsCreation() })
 }
 
 const replicasPath = "spec.replicas"

@@ -63,6 +63,7 @@ maintaining:
 	}
 	// again has the adoption be by the parent as it is now.
 	again := func(in *Input) { in.Adoption.Parent = in.Parent }
+	younger := func(in *Input) { in.Adoption.Younger = true }
 	noted := func(in *Input) { in.Parent.Strays = sets.New(in.Child.UID) }
 	surplus := func(in *Input) { in.Parent.Strays, in.Parent.Surplus = sets.New("other"), []string{"other"} }
 	scaling := func(who policy.Requester, before, after int64, policies []*policy.Policy, allowances ...v1alpha1.Allowance) *request {
@@ -88,6 +89,36 @@ maintaining:
 		},
 		"adopted by who may heal": {request: adoption(deployer, anyField), want: ReasonStray, stray: true},
 		"adopted by a new parent": {request: adoption(deployer, deployment, created), want: ReasonInitializing},
+		"made after a new parent, and adopted by it": {
+			request: adoption(deployer, deployment, created).with(younger), want: ReasonStray, stray: true,
+		},
+		"made after a new parent, and adopted by it for who may": {
+			request: adoption(alice, deployment, created).with(younger).with(func(in *Input) { in.Adoption.Initiator = true }), want: ReasonInitializing,
+		},
+		"made after a new parent by who may, and adopted by it": {
+			request: adoption(deployer, deployment, created).with(younger).with(func(in *Input) { in.Adoption.Returned = &v1alpha1.ReturnedChild{} }),
+			want:    ReasonInitializing,
+		},
+		"made after a new parent, and adopted by it by its name": {
+			request: adoption(deployer, deployment, created).with(elsewhere).with(younger), want: ReasonInitializing,
+		},
+		"made after a new parent that only warns, and adopted by it": {
+			request: adoption(deployer, soft, created).with(younger), want: ReasonInitializing,
+		},
+		"another one deleted while the parent is new": {
+			request: deletion(replicaer, allowance("Pod", v1alpha1.MutationDeleteObject, v1alpha1.FieldCreated)), want: ReasonInitializing,
+		},
+		"another one deleted for it while the parent is new": {
+			request: deletion(replicaer, allowance("Pod", v1alpha1.MutationDeleteObject, v1alpha1.FieldCreated)).with(surplus), want: ReasonDenied,
+			uncovered: []string{v1alpha1.MutationDeleteObject},
+		},
+		"another one deleted while the parent is new, for what somebody changed": {
+			request: deletion(replicaer, allowance("Pod", v1alpha1.MutationDeleteObject, v1alpha1.FieldCreated), deleting).with(surplus), want: ReasonCovered,
+		},
+		"another one evicted while the parent is new": {
+			request: deletion(mallory, allowance("Pod", v1alpha1.MutationDeleteObject, v1alpha1.FieldCreated)).with(surplus).
+				with(func(in *Input) { in.Eviction = true }), want: ReasonInitializing,
+		},
 		"adopted by a new parent that may create none": {
 			request: adoption(deployer, strict, created), want: ReasonStray, stray: true,
 		},

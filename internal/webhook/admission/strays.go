@@ -78,13 +78,14 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 		p = adopter
 	}
 	if adopter.state == decision.ParentFound {
+		p.adopterSince, p.since = adopter.parentObject.GetCreationTimestamp(), r.old.GetCreationTimestamp()
 		p.adoption = &decision.Adoption{
 			Parent: adopter.bounds, Initiator: mayInitiateOn(index, adopter.chain, r.requester),
 			Returned: record.Returned(adopter.parentRecord, r.old, g.DigestKey, g.now()),
+			Younger:  p.since.After(p.adopterSince.Time),
 		}
 		p.taken = r.takes(ref)
 		p.adopter, p.adopterInitiators = adopter.parent, index.InitiatorsOf(adopter.chain)
-		p.adopterSince, p.since = adopter.parentObject.GetCreationTimestamp(), r.old.GetCreationTimestamp()
 	}
 	return p, nil
 }
