@@ -59,7 +59,11 @@ func (v *Validator) rule(ctx context.Context, r *request, o *outcome) (*ruling, 
 	if last := len(ru.others) - 1; last >= 0 && !ru.others[last].verdict.Allowed {
 		return ru.refuse(refusedByParent, denied(r, ru.others[last].facts, ru.others[last].verdict)), nil
 	}
-	if resp, refused := refusal(r, o); refused {
+	resp, refused, err := v.refusal(ctx, r, o)
+	if err != nil {
+		return nil, err
+	}
+	if refused {
 		return ru.refuse(refusedByOwn, resp), nil
 	}
 	if resp, refused := v.endsHold(r, o); refused {
@@ -74,8 +78,8 @@ func (v *Validator) rule(ctx context.Context, r *request, o *outcome) (*ruling, 
 	if ru.deputy, err = v.judgeDelegation(ctx, r, o.facts, o.verdict); err != nil {
 		return nil, err
 	}
-	if d := ru.deputy; d != nil && !d.allowed {
-		return ru.refuse(refusedByTarget, refusedDelegation(r, d)), nil
+	if resp, refused := ru.deputy.refusal(r); refused {
+		return ru.refuse(refusedByTarget, resp), nil
 	}
 	return ru, nil
 }
@@ -157,6 +161,19 @@ func (v *Validator) count(req admission.Request, _ *ruling, resp admission.Respo
 		v.countVerdict(req, resp)
 	}
 	return outcomeOf(resp)
+}
+
+// refusal returns the answer where the object's own policies stand in the way of what the
+// verdict lets through, or an autoscaler would carry out what they withhold.
+func (v *Validator) refusal(ctx context.Context, r *request, o *outcome) (admission.Response, bool, error) {
+	if resp, refused := refusal(r, o); refused {
+		return resp, true, nil
+	}
+	by, err := v.carriedOutBy(ctx, r, o)
+	if err != nil || by == "" {
+		return admission.Response{}, false, err
+	}
+	return refusedNumber(o.facts, o.grant, by), true, nil
 }
 
 // refusal returns the answer where the object's own policies stand in the way of what the

@@ -155,7 +155,7 @@ func TestValidate(t *testing.T) {
 			warns: []string{"names the owner Deployment web, which does not exist"},
 		},
 		"a stranger's change of a root": {
-			user: "mallory", before: deployment(3), after: counted(deployment(5)), reason: "Root", pending: 1,
+			user: "mallory", before: deployment(3), after: counted(deployment(5)), reason: "Root", pending: 1, liveReads: 2,
 			warns: []string{"the change of spec.replicas of Deployment web is withheld", "mallory may not initiate it", "Group platform-team may approve it"},
 		},
 		"an initiator's change while something else is withheld": {

@@ -17,6 +17,7 @@ limitations under the License.
 package admission
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,7 +102,9 @@ type world struct {
 	holds       []map[string]string
 	ignored     map[types.UID][]string
 	broken      error
-	unwatched   bool
+	// unlisted is why the API server lists nothing.
+	unlisted  error
+	unwatched bool
 	// unrecorded is true where no object has a record but those that are said to have one.
 	unrecorded bool
 	// keptLedgers are what was void of the ledgers for which a record was made.
@@ -184,8 +187,8 @@ func (w *world) List(_ context.Context, gvk schema.GroupVersionKind) iter.Seq2[*
 
 func (w *world) ListLive(_ context.Context, gvk schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error) {
 	w.liveReads.Add(1)
-	if w.broken != nil {
-		return nil, w.broken
+	if err := cmp.Or(w.broken, w.unlisted); err != nil {
+		return nil, err
 	}
 	var out []*unstructured.Unstructured
 	for _, obj := range w.live {
