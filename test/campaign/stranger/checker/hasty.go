@@ -29,12 +29,36 @@ import (
 // a change of it by who may not is refused. docs/kinds.md tells why.
 var cannotWait = map[string][][]string{
 	kinds[deployments]:  {{"spec", "revisionHistoryLimit"}},
-	kinds[statefulSets]: {{"spec", "persistentVolumeClaimRetentionPolicy"}, {"spec", "revisionHistoryLimit"}},
-	kinds[daemonSets]:   {{"spec", "revisionHistoryLimit"}},
+	kinds[statefulSets]: {{"spec", "persistentVolumeClaimRetentionPolicy"}, {"spec", "revisionHistoryLimit"}, {"spec", "ordinals"}},
+	kinds[daemonSets]: {
+		{"spec", "revisionHistoryLimit"}, {"spec", "template", "spec", "affinity"}, {"spec", "template", "spec", "nodeName"},
+		{"spec", "template", "spec", "nodeSelector"}, {"spec", "template", "spec", "tolerations"},
+	},
 	kinds[jobs]: {
 		{"spec", "activeDeadlineSeconds"}, {"spec", "backoffLimit"}, {"spec", "completions"}, {"spec", "maxFailedIndexes"},
 		{"spec", "podReplacementPolicy"}, {"spec", "suspend"}, lifetime,
 	},
+}
+
+// podCounts are the numbers by which objects make Pods themselves. One that is smaller than what was approved is
+// carried out as Pods end.
+var podCounts = map[string][]string{
+	kinds[replicaSets]:  numbers,
+	kinds[statefulSets]: numbers,
+	kinds[jobs]:         {"spec", "parallelism"},
+}
+
+// wantsFewer reports whether a change has an object that nothing controls make fewer Pods. While a number waits nobody
+// can tell from the object what was approved.
+func (c *checker) wantsFewer(l *audit.Life, i int, ch audit.Change) bool {
+	v, states, field := l.Versions[i], c.statesOf(l), podCounts[l.First().Kind]
+	if field == nil || v.Before.Controller() != nil || !slices.Equal(ch.Path, field) || i > len(states) {
+		return false
+	}
+	waits := slices.ContainsFunc(states[i-1].held, func(h held) bool { return audit.Related(h.path, field) })
+	before, ok := ch.Before.(float64)
+	after, alsoOK := ch.After.(float64)
+	return ok && alsoOK && after < before && !waits
 }
 
 // checkHasty looks for changes of such fields that passed. What is new, or whose policies just come or go, is not
@@ -42,7 +66,7 @@ var cannotWait = map[string][][]string{
 func (c *checker) checkHasty() {
 	for _, l := range c.all {
 		fields := cannotWait[l.First().Kind]
-		if len(fields) == 0 {
+		if len(fields) == 0 && podCounts[l.First().Kind] == nil {
 			continue
 		}
 		for i, v := range l.Versions {
@@ -50,7 +74,7 @@ func (c *checker) checkHasty() {
 				continue
 			}
 			for _, ch := range audit.ContentChanges(v.Before.Object, v.Object) {
-				if slices.ContainsFunc(fields, func(f []string) bool { return audit.Related(ch.Path, f) }) {
+				if slices.ContainsFunc(fields, func(f []string) bool { return audit.Related(ch.Path, f) }) || c.wantsFewer(l, i, ch) {
 					c.checkField(l, i, ch)
 				}
 			}

@@ -135,6 +135,19 @@ func TestHasty(t *testing.T) {
 			s.ends(controller, "PodFailurePolicy")
 			s.write(controller, audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 5}))
 		}, want: []Promise{Hasty}},
+		"a stranger has less of it at once": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 0}))
+		}, want: []Promise{Hasty}},
+		"a stranger has less of it at once than had waited": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 7}))
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 5}))
+		}},
+		"alice has less of it at once": {tell: func(s *story) {
+			s.job()
+			s.write("alice", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 0}))
+		}},
 		"a stranger has more of it at once": {tell: func(s *story) {
 			s.job()
 			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 7}))

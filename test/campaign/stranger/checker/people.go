@@ -140,8 +140,12 @@ func (*checker) mayWait(v *audit.Version, w *audit.Write, governing []*policylog
 		return false
 	}
 	patch, whole := audit.AsMap(fields["spec"]), fields["spec"] == nil
-	return !whole && len(patch) > 0 && !slices.ContainsFunc(cannotWait[v.Kind], func(field []string) bool {
-		_, there := patch[field[1]]
+	// Of a number nobody can tell from the request what was approved, or whether an autoscaler goes by it.
+	_, counts := patch["replicas"]
+	_, parallel := patch["parallelism"]
+	return !whole && len(patch) > 0 && !counts && !parallel && !slices.ContainsFunc(cannotWait[v.Kind], func(field []string) bool {
+		last := len(field) - 1
+		_, there := audit.AsMap(audit.ValueAt(fields, field[:last]...))[field[last]]
 		return there
 	})
 }
