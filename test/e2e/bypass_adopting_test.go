@@ -19,10 +19,12 @@ package e2e
 import (
 	"context"
 	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -67,6 +69,32 @@ func adoptingStrays() []bypass {
 			Consistently(ctx, func(g Gomega) {
 				g.Expect(shared.podsNamed(ctx, g, s.ns, "crowded")).To(ConsistOf(toAny(append(good, stray.Name))...), "a Pod made room for another")
 			}).WithTimeout(quietMoment).Should(Succeed())
+		}},
+		{"having a running Job adopt a Pod", func(ctx context.Context, s *scene) {
+			policies := "running-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, makesPods(policies, batchv1.GroupName, "Job", "spec"))
+			job := builders.MakeJob(ns, "run", 3, 2)
+			job.Spec.Template.Spec.Containers[0].Image = "run:" + unready // These would go before what is ready.
+			Expect(shared.alice().Create(ctx, job)).To(Succeed())
+			var good []string
+			Eventually(ctx, func(g Gomega) {
+				good = shared.podsNamed(ctx, g, ns, "run")
+				g.Expect(good).To(HaveLen(2))
+			}).Should(Succeed())
+			Eventually(ctx, time.Now).Should(BeTemporally(">", job.CreationTimestamp.Add(2*time.Second)))
+
+			audit := shared.watch(ns)
+			template := job.Spec.Template.DeepCopy()
+			template.Spec.Containers[0].Image = "run:1"
+			stray := s.rogue.readyPod(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "stray"}, Spec: template.Spec}, template.Labels)
+			shared.hasStray(ctx, audit, job, stray)
+			audit.tries(ctx, jobController, "adopted Pod stray without a cause")
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(shared.podsNamed(ctx, g, ns, "run")).To(ConsistOf(toAny(append(good, stray.Name))...), "a Pod made room for another")
+			}).WithTimeout(quietMoment).Should(Succeed())
+			shared.alice().change(ctx, stray, `{"metadata":{"annotations":{"pod.kausality.io/approve":"metadata.ownerReferences"}}}`)
+			Eventually(ctx, func(g Gomega) { g.Expect(shared.straysOf(ctx, g, job)).To(BeEmpty()) }).Should(Succeed())
 		}},
 		{"changing what had settled when its policy came", func(ctx context.Context, s *scene) {
 			policies := "settled-" + s.ns
@@ -225,6 +253,12 @@ func (a *actor) strayPod(ctx context.Context, rs *appsv1.ReplicaSet) *corev1.Pod
 	stray := &corev1.Pod{Spec: *rs.Spec.Template.Spec.DeepCopy()}
 	stray.Namespace, stray.Name = rs.Namespace, rs.Name+"-stray"
 	stray.Annotations = map[string]string{corev1.PodDeletionCost: "1000"}
+	return a.readyPod(ctx, stray, rs.Spec.Selector.MatchLabels)
+}
+
+// readyPod makes a Pod, and gives it the labels by which it is adopted once it is ready.
+func (a *actor) readyPod(ctx context.Context, stray *corev1.Pod, labels map[string]string) *corev1.Pod {
+	GinkgoHelper()
 	Expect(a.Create(ctx, stray)).To(Succeed())
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(stray), stray)).To(Succeed())
@@ -232,7 +266,7 @@ func (a *actor) strayPod(ctx context.Context, rs *appsv1.ReplicaSet) *corev1.Pod
 			HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionTrue))))
 	}).Should(Succeed())
 	base := stray.DeepCopy()
-	stray.Labels = rs.Spec.Selector.MatchLabels
+	stray.Labels = labels
 	Expect(a.Patch(ctx, stray, client.MergeFrom(base))).To(Succeed())
 	return stray
 }

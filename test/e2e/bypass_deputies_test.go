@@ -104,6 +104,25 @@ func usingDeputies() []bypass {
 		{"making an autoscaler for a child", func(ctx context.Context, s *scene) {
 			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("ReplicaSet", s.rs.Name), 5, 6)), "is not allowed by its parent Deployment web")
 		}},
+		{"having an autoscaler carry out a number that is withheld", func(ctx context.Context, s *scene) {
+			hpa := s.autoscaled(ctx)
+			for _, number := range []int32{30, 0} {
+				refused(s.rogue.try(ctx, s.deployment(ctx), replicas(number)), "spec.replicas", "Deployment web was refused",
+					"It could not wait: HorizontalPodAutoscaler web goes on from the number that Deployment web has")
+			}
+			expectSize(ctx, s.d, 3)
+			Expect(s.rogue.Delete(ctx, hpa)).To(Succeed())
+			s.rogue.change(ctx, s.deployment(ctx), replicas(30))
+			Expect(s.rogue.warned.take()).To(ContainSubstring("withheld"), "no autoscaler goes by it any more")
+
+			By("an initiator making one")
+			owner := shared.as(alice, platformTeam, "system:masters")
+			again := func() error { return owner.Create(ctx, makeAutoscaler(s.ns, scaleTarget("Deployment", "web"), 3, 4)) }
+			refused(again(), "HorizontalPodAutoscaler web would carry out what is withheld of Deployment web", "the change of spec.replicas by "+mallory+" is withheld",
+				"kubectl annotate -n "+s.ns+" deployment web kausality.io/approve=")
+			s.rogue.change(ctx, s.deployment(ctx), replicas(3))
+			Expect(again()).To(Succeed())
+		}},
 		{"making a ScaledObject for the parent", func(ctx context.Context, s *scene) {
 			defineScaledObjects(ctx, s.ns)
 			delegated(s.rogue.Create(ctx, scaledObject(s.ns, "web")), "ScaledObject web would scale Deployment web")

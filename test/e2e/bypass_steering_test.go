@@ -111,6 +111,33 @@ func steeringRollouts() []bypass {
 			shared.alice().change(ctx, set, patch(`{"spec":{"replicas":1}}`))
 			Eventually(ctx, func(g Gomega) { g.Expect(claims(g)).To(Equal(map[string]bool{"data-web-0": false})) }).Should(Succeed())
 		}},
+		{"having evictions carry out a smaller number of Pods", func(ctx context.Context, s *scene) {
+			policies := "fewer-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, forOwn(policies, documented("allowancepolicy.md", "statefulset"))...)
+			shared.apply(ctx, makesPods(policies+"-jobs", batchv1.GroupName, "Job", "spec"))
+			set := builders.MakeStatefulSet(ns, "web", 3)
+			Expect(shared.alice().Create(ctx, set)).To(Succeed())
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
+			shared.ended(ctx, set)
+			for _, spec := range []string{`{"replicas":1}`, `{"replicas":0}`, `{"ordinals":{"start":1}}`} {
+				refused(s.rogue.try(ctx, set.DeepCopy(), patch(`{"spec":`+spec+`}`)), "StatefulSet web was refused", "mallory may not initiate it")
+			}
+			s.rogue.change(ctx, set, replicas(5))
+			Expect(s.rogue.warned.take()).To(ContainSubstring("withheld"), "what makes more is asked for each")
+			refused(s.rogue.try(ctx, set.DeepCopy(), replicas(2)), "StatefulSet web was refused")
+			s.rogue.change(ctx, set, replicas(4))
+			for _, name := range []string{"web-2", "web-1"} {
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+				Expect(shared.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+				s.rogue.hasEvicted(ctx, pod)
+			}
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
+
+			job := builders.MakeJob(ns, "run", 3, 2)
+			Expect(shared.alice().Create(ctx, job)).To(Succeed())
+			refused(s.rogue.try(ctx, job.DeepCopy(), patch(`{"spec":{"parallelism":1}}`)), "Job run was refused", "mallory may not initiate it")
+		}},
 		{"having a Job of which no Pod runs fail, or end, by its limits", func(ctx context.Context, s *scene) {
 			policies := "limits-" + s.ns
 			ns := shared.newNamespaceFor(ctx, policies)

@@ -1416,7 +1416,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody makes autoscalers",
-		edits: []edit{{validate, "	if d := ru.deputy; d != nil && !d.allowed {", "	if d := ru.deputy; false && d != nil && !d.allowed {"}},
+		edits: []edit{{"internal/webhook/admission/autoscaled.go", "	case !d.allowed:\n", "	case false && !d.allowed:\n"}},
 		ways: []string{
 			"making an autoscaler for the parent", "changing the autoscaler of the parent",
 			"pointing an autoscaler at the parent", "making an autoscaler for a child", "making a ScaledObject for the parent",
@@ -1645,13 +1645,48 @@ var mutants = []mutant{
 	},
 	{
 		name:  "everything can wait",
-		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "  cannotWait: [spec.persistentVolumeClaimRetentionPolicy, spec.revisionHistoryLimit]\n", ""}},
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "  cannotWait: [spec.persistentVolumeClaimRetentionPolicy, spec.revisionHistoryLimit, spec.ordinals]\n", ""}},
 		ways:  []string{"changing what is carried out without a change of children"},
 	},
 	{
 		name:  "the number of Pods with claims can wait",
-		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "  - {set: spec.volumeClaimTemplates, fields: [spec.replicas, spec.ordinals]}\n", "  - {set: spec.volumeClaimTemplates, fields: [spec.none]}\n"}},
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "  - {set: spec.volumeClaimTemplates, fields: [spec.replicas]}\n", "  - {set: spec.volumeClaimTemplates, fields: [spec.none]}\n"}},
 		ways:  []string{"having claims made, or go with a Pod that is lost, by the number of Pods"},
+	},
+	{
+		name:  "a smaller number of Pods can wait",
+		edits: []edit{{"internal/decision/grant.go", " || wantsFewerPods(known, c, difference)", " || false && wantsFewerPods(known, c, difference)"}},
+		unit:  []string{"-run=TestGrants", "./internal/decision"},
+		ways:  []string{"having evictions carry out a smaller number of Pods"},
+	},
+	{
+		name:  "on which nodes a DaemonSet has Pods can wait",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "  - spec.template.spec.nodeSelector\n", ""}},
+		unit:  []string{"-run=TestPlacesCannotWait", "./internal/decision"},
+	},
+	{
+		name:  "a number that an autoscaler goes by can wait",
+		edits: []edit{{"internal/webhook/admission/autoscaled.go", "	if r.operation != decision.Update ||", "	if true || r.operation != decision.Update ||"}},
+		unit:  []string{"-run=TestNumberOfAnAutoscaler", admissionTests},
+		ways:  []string{"having an autoscaler carry out a number that is withheld"},
+	},
+	{
+		name:  "an autoscaler may come to a number that is withheld",
+		edits: []edit{{"internal/webhook/admission/autoscaled.go", "	if withheld := d.waits(); len(withheld) > 0 {", "	if withheld := d.waits(); len(withheld) < 0 {"}},
+		unit:  []string{"-run=TestAutoscalerOfWhatIsWithheld", admissionTests},
+		ways:  []string{"having an autoscaler carry out a number that is withheld"},
+	},
+	{
+		name:  "what is new adopts whatever its selector matches",
+		edits: []edit{{"internal/decision/stray.go", "!(selects && in.Adoption.Younger)", "!(selects && false)"}},
+		unit:  []string{"-run=TestStrays", "./internal/decision"},
+		ways:  []string{"having a running Job adopt a Pod"},
+	},
+	{
+		name:  "what is new makes room for strays",
+		edits: []edit{{"internal/decision/judge.go", "!in.IsStray() && !in.makesRoom(act) && in.inInitializing(act)", "!in.IsStray() && in.inInitializing(act)"}},
+		unit:  []string{"-run=TestStrays", "./internal/decision"},
+		ways:  []string{"having a running Job adopt a Pod"},
 	},
 	{
 		name: "the limits of a Job can wait",
