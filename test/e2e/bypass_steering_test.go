@@ -115,7 +115,6 @@ func steeringRollouts() []bypass {
 			policies := "fewer-" + s.ns
 			ns := shared.newNamespaceFor(ctx, policies)
 			shared.apply(ctx, forOwn(policies, documented("allowancepolicy.md", "statefulset"))...)
-			shared.apply(ctx, makesPods(policies+"-jobs", batchv1.GroupName, "Job", "spec"))
 			set := builders.MakeStatefulSet(ns, "web", 3)
 			Expect(shared.alice().Create(ctx, set)).To(Succeed())
 			shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
@@ -134,7 +133,9 @@ func steeringRollouts() []bypass {
 			}
 			shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
 
-			job := builders.MakeJob(ns, "run", 3, 2)
+			jobs := policies + "-jobs"
+			shared.apply(ctx, makesPods(jobs, batchv1.GroupName, "Job", "spec"))
+			job := builders.MakeJob(shared.newNamespaceFor(ctx, jobs), "run", 3, 2)
 			Expect(shared.alice().Create(ctx, job)).To(Succeed())
 			refused(s.rogue.try(ctx, job.DeepCopy(), patch(`{"spec":{"parallelism":1}}`)), "Job run was refused", "mallory may not initiate it")
 		}},

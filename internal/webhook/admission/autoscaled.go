@@ -100,13 +100,12 @@ func deputies(index *policy.Index) []policy.Deputy {
 // scalerOf names an object of a kind that has the object of the request scaled, empty where there is none, or nobody
 // can tell, as the kind is not served, or the operator may not list it.
 func (v *Validator) scalerOf(ctx context.Context, r *request, index *policy.Index, deputy policy.Deputy) (string, error) {
-	gvk, served := v.Kinds.KindFor(deputy.Resource)
-	if !served {
-		return "", nil
-	}
+	gvk := deputy.Kind.WithVersion(deputy.Resource.Version) // No policy has to name it.
 	found, err := v.Objects.ListLive(ctx, gvk, r.namespace)
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+	case apimeta.IsNoMatchError(err), apierrors.IsNotFound(err):
+		return "", nil
+	case apierrors.IsForbidden(err):
 		logf.FromContext(ctx).Error(err, "Cannot find out whether something has an object scaled; a number of it that is withheld may be carried out",
 			"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "by", gvk.Kind)
 		return "", nil
