@@ -62,6 +62,10 @@ const (
 	// ReasonNotIntercepted is the reason of Enforced=False where that by which the API server asks
 	// about what policies name is not as it is to be, and cannot be written.
 	ReasonNotIntercepted = "NotIntercepted"
+	// ReasonImpaired is the reason of Enforced=False where the operator lacks rights that come with its
+	// installation, without which it cannot do all that follows from the policy. The message says which, and what
+	// is so meanwhile. Requests are judged as far as that goes.
+	ReasonImpaired = "Impaired"
 	// ReasonWaiting is the reason of Enforced=False where nobody can start a
 	// chain that the policy continues.
 	ReasonWaiting = "Waiting"

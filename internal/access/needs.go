@@ -35,12 +35,14 @@ import (
 // statusSubresource is the one in which objects show what becomes of them.
 const statusSubresource = "status"
 
-// Need is a right in the whole cluster.
+// Need is a right in the whole cluster, or in one namespace.
 type Need struct {
 	Group, Resource string
 	// Subresource is empty for the objects themselves.
 	Subresource string
 	Verb        string
+	// Namespace is empty for the whole cluster, and Name for objects of any name.
+	Namespace, Name string
 }
 
 // String says it as RBAC does: "patch deployments.apps/status".
@@ -48,6 +50,12 @@ func (n Need) String() string {
 	text := n.Verb + " " + schema.GroupResource{Group: n.Group, Resource: n.Resource}.String()
 	if n.Subresource != "" {
 		text += "/" + n.Subresource
+	}
+	if n.Name != "" {
+		text += " " + n.Name
+	}
+	if n.Namespace != "" {
+		text += " in namespace " + n.Namespace
 	}
 	return text
 }

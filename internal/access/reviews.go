@@ -43,6 +43,8 @@ type Reviews struct {
 	Client client.Client
 	// Clock tells the time.
 	Clock clock.PassiveClock
+	// Always says that a right that was there is asked about again each time, too.
+	Always bool
 
 	answers map[Need]answer
 }
@@ -68,7 +70,7 @@ func (r *Reviews) Missing(ctx context.Context, needs []Need) ([]Need, error) {
 	var missing []Need
 	for _, need := range needs {
 		now := r.Clock.Now()
-		if !r.answers[need].isFresh(now) {
+		if r.asks(need, now) {
 			allowed, err := r.ask(ctx, need)
 			if err != nil {
 				return nil, err
@@ -82,10 +84,16 @@ func (r *Reviews) Missing(ctx context.Context, needs []Need) ([]Need, error) {
 	return missing, nil
 }
 
+// asks reports whether to ask about a right again.
+func (r *Reviews) asks(need Need, now time.Time) bool {
+	return r.Always || !r.answers[need].isFresh(now)
+}
+
 func (r *Reviews) ask(ctx context.Context, need Need) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Group: need.Group, Resource: need.Resource, Subresource: need.Subresource, Verb: need.Verb,
+			Namespace: need.Namespace, Name: need.Name,
 		},
 	}}
 	if err := r.Client.Create(ctx, review); err != nil {

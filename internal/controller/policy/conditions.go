@@ -101,6 +101,8 @@ type enforcement struct {
 	clashes []policy.Clash
 	// missing are the rights that the operator would need.
 	missing []access.Need
+	// lacks are what the operator cannot do whatever policies say, as rights of its own are missing.
+	lacks []access.Lack
 	// unread are the kinds whose objects are not known.
 	unread unread
 	// active says that the webhook judges by the policy, and by those through
@@ -154,6 +156,8 @@ func (e enforcement) assess(p *policy.Policy) (reason, message string) {
 		return v1alpha1.ReasonOverridden, policy.ClashMessage(e.clashes)
 	case len(e.missing) > 0:
 		return v1alpha1.ReasonForbidden, forbiddenMessage(p, e.missing)
+	case slices.ContainsFunc(e.lacks, isVital):
+		return v1alpha1.ReasonImpaired, strings.TrimSpace(lackMessage(e.lacks))
 	case len(e.unread.awaited) > 0:
 		return v1alpha1.ReasonPending, "The existing objects of these kinds are being read: " + kindNames(e.unread.awaited) +
 			". If this lasts, the operator's log says why."
@@ -169,9 +173,9 @@ func (e enforcement) assess(p *policy.Policy) (reason, message string) {
 		return v1alpha1.ReasonOverridden, voidMessage(e.standing)
 	case len(e.standing.overridden) > 0:
 		return v1alpha1.ReasonPartiallyEnforced, "Requests for what the policy names are judged by it, but for what an older policy decides " +
-			"for the same objects: " + byField(e.standing.overridden, "by") + "." + overridesMessage(e.standing) + e.unread.message()
+			"for the same objects: " + byField(e.standing.overridden, "by") + "." + overridesMessage(e.standing) + e.unread.message() + lackMessage(e.lacks)
 	default:
-		return v1alpha1.ReasonEnforced, "Requests for what the policy names are judged by it." + overridesMessage(e.standing) + e.unread.message()
+		return v1alpha1.ReasonEnforced, "Requests for what the policy names are judged by it." + overridesMessage(e.standing) + e.unread.message() + lackMessage(e.lacks)
 	}
 }
 
@@ -180,6 +184,26 @@ func notInterceptedMessage(what, failing string) string {
 	return fmt.Sprintf("%s: %s. Where a right is missing, apply the installation again, which gives it back; the operator tries again by itself within half a minute.",
 		what, strings.TrimSuffix(failing, "."))
 }
+
+// lackIntro begins what lackMessage says.
+const lackIntro = " The operator lacks rights of its own. To give them back, apply the installation again, with make deploy IMG=<image> or helm upgrade " +
+	"(\"Another version\" in docs/install.md); they take effect within half a minute."
+
+// lackMessage says which rights of its own the operator lacks, if any, what is so meanwhile, and what to do. What to
+// do comes first, as an Event may have no room for all.
+func lackMessage(lacks []access.Lack) string {
+	if len(lacks) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString(lackIntro)
+	for _, lack := range lacks {
+		fmt.Fprintf(&out, " It has no right to %s: %s.", needNames(lack.Missing), lack.Without)
+	}
+	return out.String()
+}
+
+func isVital(lack access.Lack) bool { return lack.Vital }
 
 // message says which kinds that go with the policy cannot be read, if any.
 func (u unread) message() string {
@@ -206,12 +230,16 @@ func unwatchableMessage(p *policy.Policy) string {
 
 // forbiddenMessage says which rights are missing, and what gives them.
 func forbiddenMessage(p *policy.Policy, missing []access.Need) string {
-	names := make([]string, 0, len(missing))
-	for _, need := range missing {
+	return fmt.Sprintf("The operator has no right to %s; none of the policy is enforced. To give it these rights: kubectl kausality access %s | kubectl apply -f -",
+		needNames(missing), kubectl.Name(p.Name))
+}
+
+func needNames(needs []access.Need) string {
+	names := make([]string, 0, len(needs))
+	for _, need := range needs {
 		names = append(names, need.String())
 	}
-	return fmt.Sprintf("The operator has no right to %s; none of the policy is enforced. To give it these rights: kubectl kausality access %s | kubectl apply -f -",
-		listing.Join(names, ", "), kubectl.Name(p.Name))
+	return listing.Join(names, ", ")
 }
 
 // voidMessage says why a policy has no effect.

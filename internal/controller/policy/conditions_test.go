@@ -85,6 +85,39 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
+// lack is that of a right without which creations are refused.
+func lack(vital bool) access.Lack {
+	return access.Lack{
+		Duty:    access.Duty{Vital: vital, Without: "creations are refused"},
+		Missing: []access.Need{{Group: "kausality.io", Resource: "allowancerecords", Verb: "create"}},
+	}
+}
+
+// An Event tells of what a condition says where that begins or ends, and of nothing else.
+func TestTrouble(t *testing.T) {
+	p := controllertest.Compiled(t, controllertest.PolicyFor("ReplicaSet"))[0]
+	all := enforcement{served: true, active: true, adopted: true, rendered: true}
+	for name, tc := range map[string]struct {
+		change func(*enforcement)
+		want   string
+	}{
+		"enforced":              {func(*enforcement) {}, ""},
+		"pending":               {func(e *enforcement) { e.rendered = false }, ""},
+		"not intercepted":       {func(e *enforcement) { e.gone = true }, v1alpha1.ReasonNotIntercepted},
+		"impaired":              {func(e *enforcement) { e.lacks = []access.Lack{lack(true)} }, v1alpha1.ReasonImpaired},
+		"without another right": {func(e *enforcement) { e.lacks = []access.Lack{lack(false)} }, v1alpha1.ReasonImpaired},
+	} {
+		e := all
+		tc.change(&e)
+		if got := trouble(&enforced(p, e)[0]); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+	if got := trouble(nil); got != "" {
+		t.Errorf("without a condition: %q", got)
+	}
+}
+
 func TestEnforced(t *testing.T) {
 	p := controllertest.Compiled(t, controllertest.PolicyFor("ReplicaSet"))[0]
 	all := enforcement{served: true, active: true, adopted: true, rendered: true}
@@ -115,6 +148,16 @@ func TestEnforced(t *testing.T) {
 		}), said{metav1.ConditionFalse, v1alpha1.ReasonForbidden, []string{
 			"list replicasets.apps, patch replicasets.apps/status", "none of the policy is enforced", "kubectl kausality access ReplicaSet | kubectl apply -f -",
 		}}},
+		"without a right of its own": {with(func(e *enforcement) {
+			e.lacks, e.active = []access.Lack{lack(true)}, false
+		}), said{metav1.ConditionFalse, v1alpha1.ReasonImpaired, []string{
+			"The operator lacks rights of its own. To give them back, apply the installation again", "no right to create allowancerecords.kausality.io: creations are refused.",
+		}}},
+		"without one that is not vital": {with(func(e *enforcement) { e.lacks = []access.Lack{lack(false)} }),
+			said{metav1.ConditionTrue, v1alpha1.ReasonEnforced, []string{"are judged by it. The operator lacks rights", "creations are refused."}}},
+		"without rights for its kind and of its own": {with(func(e *enforcement) {
+			e.lacks, e.missing = []access.Lack{lack(true)}, []access.Need{{Group: "apps", Resource: "replicasets", Verb: "list"}}
+		}), said{metav1.ConditionFalse, v1alpha1.ReasonForbidden, nil}},
 		"not served": {with(func(e *enforcement) { e.served = false }), pending("kind ReplicaSet", "apps/v1")},
 		"not watched": {with(func(e *enforcement) {
 			e.unread.awaited = []schema.GroupKind{{Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "Deployment"}}

@@ -23,12 +23,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,6 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/access"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/controller/updates"
@@ -69,6 +72,13 @@ type Rendering interface {
 	Failing() (why string, gone bool)
 }
 
+// OwnRights knows what the operator cannot do whatever policies say, as rights that come with its installation
+// are missing. *ownrights.Reviewer is the one.
+type OwnRights interface {
+	// Lacks returns that, and false while it is not known.
+	Lacks() (lacks []access.Lack, known bool)
+}
+
 // Reconciler puts policies into effect and says in their status how far they
 // are (D19). Before a policy becomes active, the holders that are in the middle
 // of something are recorded as adopting (D20). Tell it with Catalog.NotifyAll
@@ -85,6 +95,9 @@ type Reconciler struct {
 	Kinds catalog.Kinds
 	// Rendering says which policies the API server knows of.
 	Rendering Rendering
+	// OwnRights knows which rights of its own the operator lacks; nil where it lacks none. Tell of changes as of
+	// those of Rendering.
+	OwnRights OwnRights
 	// Events are about policies; nil where nobody wants them.
 	Events events.EventRecorder
 
@@ -121,7 +134,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		// Once it is compiled, the catalog has it reconciled again.
 		return reconcile.Result{}, nil
 	}
-	if isSettled(live) && (!r.Catalog.Begun() || !r.Rendering.Begun()) {
+	lacks, reviewed := r.lacks()
+	if isSettled(live) && (!r.Catalog.Begun() || !r.Rendering.Begun() || !reviewed) {
 		// What was found out before this process started stands until it knows as much.
 		return reconcile.Result{}, nil
 	}
@@ -130,7 +144,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 	adoptErr := r.ensureAdopted(ctx, obj, known.Entry, unread)
 	soon, lateErr := r.arrive(ctx, known.Entry)
-	again, err := r.setConditions(ctx, obj, known, unread)
+	again, err := r.setConditions(ctx, obj, known, unread, lacks)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -147,6 +161,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case apierrors.IsNotFound(err):
 		return reconcile.Result{}, nil
 	case err != nil:
+		if apierrors.IsForbidden(err) {
+			r.announce(live, obj) // An Event is all that can tell of it.
+		}
 		return reconcile.Result{}, fmt.Errorf("writing the status of policy %s: %w", obj.Name, err)
 	}
 	r.announce(live, obj)
@@ -252,7 +269,7 @@ func unreadFor(known catalog.View, r reading) unread {
 // setConditions says in the status what is known about the policy, and returns after how
 // long more may be known, 0 where only an event can tell.
 func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowancePolicy, known catalog.View,
-	unread unread,
+	unread unread, lacks []access.Lack,
 ) (time.Duration, error) {
 	p, entry := known.Policy, known.Entry
 	found, err := r.standingOf(ctx, known.Usable, p)
@@ -279,6 +296,7 @@ func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowanceP
 		unwatchable: entry.Unwatchable,
 		clashes:     entry.Clashes,
 		missing:     entry.Missing,
+		lacks:       lacks,
 		unread:      unread,
 		active:      entry.Active && (started || !canStart),
 		adopted:     entry.Adopted == p,
@@ -295,21 +313,43 @@ func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowanceP
 	return 0, nil
 }
 
-// announce tells of a policy that is not enforced any more as the API server does not ask, and of one that is again.
+// announce tells of a policy that is not enforced any more as the API server does not ask, or as the operator lacks rights of
+// its own, and of one that is again.
 func (r *Reconciler) announce(before, after *v1alpha1.AllowancePolicy) {
-	was := apimeta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionEnforced)
-	is := apimeta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionEnforced)
-	if r.Events == nil || is == nil {
+	was := trouble(apimeta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionEnforced))
+	enforced := apimeta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionEnforced)
+	is := trouble(enforced)
+	if r.Events == nil || enforced == nil || was == is {
 		return
 	}
-	wasGone, isGone := was != nil && was.Reason == v1alpha1.ReasonNotIntercepted, is.Reason == v1alpha1.ReasonNotIntercepted
-	kind := corev1.EventTypeNormal
-	if isGone {
-		kind = corev1.EventTypeWarning
+	kind, reason := corev1.EventTypeWarning, is
+	if is == "" {
+		kind, reason = corev1.EventTypeNormal, enforced.Reason
 	}
-	if isGone != wasGone {
-		r.Events.Eventf(after, nil, kind, is.Reason, eventAction, "%s", eventrecorder.Shortened(is.Message))
+	r.Events.Eventf(after, nil, kind, reason, eventAction, "%s", eventrecorder.Shortened(enforced.Message))
+}
+
+// trouble returns the reason of an Event about what a condition says, empty where it is no matter for one. A right may be
+// missing without which all of the policy is enforced.
+func trouble(enforced *metav1.Condition) string {
+	switch {
+	case enforced == nil:
+		return ""
+	case enforced.Reason == v1alpha1.ReasonNotIntercepted:
+		return enforced.Reason
+	case strings.Contains(enforced.Message, strings.TrimSpace(lackIntro)):
+		return v1alpha1.ReasonImpaired
+	default:
+		return ""
 	}
+}
+
+// lacks returns what the operator cannot do as rights of its own are missing, and false while that is not known.
+func (r *Reconciler) lacks() ([]access.Lack, bool) {
+	if r.OwnRights == nil {
+		return nil, true
+	}
+	return r.OwnRights.Lacks()
 }
 
 // notes gathers what notesOn needs.
