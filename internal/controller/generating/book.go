@@ -80,8 +80,8 @@ type outcome struct {
 	reads   []generate.Read
 	// objects has the state of each object that the trigger wants, or for which it was made.
 	objects map[generate.ID]*objectOutcome
-	// waits counts what is wanted of kinds that are not served.
-	waits int
+	// unserved are the kinds of which something is wanted, and that are not served.
+	unserved []schema.GroupVersionKind
 	// later is true where a request is looked at again once what it reads is there.
 	later bool
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -82,7 +83,7 @@ func TestNextLook(t *testing.T) {
 	}{
 		"all is made":                               {of: outcome{objects: map[generate.ID]*objectOutcome{a: {state: made}}}},
 		"it could not be evaluated":                 {of: outcome{failure: &v1alpha1.GeneratingFailure{}}, want: time.Second},
-		"a kind is not served":                      {of: outcome{waits: 1}, want: time.Second},
+		"a kind is not served":                      {of: outcome{unserved: []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMapp"}}}, want: time.Second},
 		"a right is missing":                        {of: outcome{objects: map[generate.ID]*objectOutcome{a: refusedFor(false), b: {state: made}}}, want: time.Second},
 		"a cause is missing":                        {of: outcome{objects: map[generate.ID]*objectOutcome{a: refusedFor(true), b: {state: made}}}, want: seldom * time.Second},
 		"a cause is missing, and elsewhere a right": {of: outcome{objects: map[generate.ID]*objectOutcome{a: refusedFor(true), b: refusedFor(false)}}, want: time.Second},

@@ -299,7 +299,7 @@ func (l *look) mayTake(ctx context.Context, step plan.Step, k known, of func(*v1
 	if l.book.mayTake(l.of, l.req.trigger, names) {
 		return true, nil
 	}
-	l.became(step.ID, k, waiting, nil)
+	l.became(step.ID, k, waiting, l.failure(step.ID, reasonWaiting, "other GeneratingPolicies have yet to say whether they want it"))
 	return false, nil
 }
 
@@ -348,7 +348,8 @@ func (l *look) left(step plan.Step, k known) {
 		}
 		l.became(step.ID, k, conflicting, l.failure(step.ID, reasonConflicting, message))
 	case step.Reason == plan.BeingDeleted:
-		l.became(step.ID, k, waiting, nil)
+		l.became(step.ID, k, waiting, l.failure(step.ID, reasonWaiting, "it is being deleted, and is made again once it is gone: "+
+			"see who ends its finalizers, and whether the owners that it names exist"))
 	case step.Reason == plan.InPlace, step.Reason == plan.NotKnown, step.Reason == plan.MadeOnce && len(step.MadeFor) > 0:
 		l.became(step.ID, k, made, nil)
 	}
@@ -485,7 +486,7 @@ func verdictOn(err error) verdict {
 	case apierrors.IsNotFound(err):
 		return verdict{state: waiting, reason: reasonWaiting, message: "its namespace, or its kind, is not there"}
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		message := "the API server refuses it: " + string(apierrors.ReasonForError(err))
+		message := "the API server refuses it: " + string(apierrors.ReasonForError(err)) + refusedFields(err)
 		if by := deniedBy.FindString(err.Error()); by != "" {
 			message += ", " + by
 		}

@@ -106,7 +106,7 @@ func (o *outcome) isDone() bool {
 			return false
 		}
 	}
-	return o.failure == nil && o.waits == 0 && !o.later
+	return o.failure == nil && len(o.unserved) == 0 && !o.later
 }
 
 // trimRequests gives up the oldest requests of a policy that has too many.

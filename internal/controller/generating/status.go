@@ -25,6 +25,7 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/eventrecorder"
@@ -83,7 +84,7 @@ func (b *book) summaryOf(e *entry) summary {
 	defer b.mu.Unlock()
 	out := summary{causes: map[state]*cause{}}
 	out.triggers.Pending = count(len(e.pending))
-	var failing []generate.ID
+	var failing, waitingFor []generate.ID
 	for trigger, known := range e.triggers {
 		switch {
 		case known.failure != nil:
@@ -92,12 +93,19 @@ func (b *book) summaryOf(e *entry) summary {
 		case known.matched:
 			out.triggers.Matching++
 		}
-		out.objects.Waiting += count(known.waits)
+		out.objects.Waiting += count(len(known.unserved))
+		if len(known.unserved) > 0 {
+			waitingFor = append(waitingFor, trigger)
+		}
 	}
 	slices.SortFunc(failing, generate.ID.Compare)
 	for _, trigger := range failing {
 		out.failures = append(out.failures, *e.triggers[trigger].failure)
 		out.evaluating.add(e.triggers[trigger].failure)
+	}
+	slices.SortFunc(waitingFor, generate.ID.Compare)
+	for _, trigger := range waitingFor {
+		out.unserved(trigger, e.triggers[trigger].unserved)
 	}
 	var lacking []generate.ID
 	objects := e.objects()
@@ -124,11 +132,7 @@ func (b *book) summaryOf(e *entry) summary {
 	slices.SortFunc(lacking, generate.ID.Compare)
 	for _, id := range lacking {
 		out.failures = append(out.failures, *objects[id].failure)
-		is := objects[id].state
-		if out.causes[is] == nil {
-			out.causes[is] = &cause{}
-		}
-		out.causes[is].add(objects[id].failure)
+		out.blame(objects[id].state, objects[id].failure)
 	}
 	out.failures = out.failures[:min(len(out.failures), maxFailures)]
 	return out
@@ -197,6 +201,26 @@ func (r *Reconciler) report(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 	}
 	r.book.storedKinds(e, kinds)
 	return nil
+}
+
+// blame counts why an object is in a state.
+func (s *summary) blame(is state, failure *v1alpha1.GeneratingFailure) {
+	if s.causes[is] == nil {
+		s.causes[is] = &cause{}
+	}
+	s.causes[is].add(failure)
+}
+
+// unserved tells of kinds that are wanted for a trigger, and that are not served: no object can be named.
+func (s *summary) unserved(trigger generate.ID, kinds []schema.GroupVersionKind) {
+	for _, kind := range kinds {
+		failure := v1alpha1.GeneratingFailure{
+			Trigger: referenceTo(&trigger), Reason: reasonWaiting,
+			Message: fmt.Sprintf("the API server does not serve kind %s in %s: correct it in the policy, or install its definition", kind.Kind, kind.GroupVersion()),
+		}
+		s.failures = append(s.failures, failure)
+		s.blame(waiting, &failure)
+	}
 }
 
 // isUnderway reports whether what the status says of a policy may well be true still, as after a restart:

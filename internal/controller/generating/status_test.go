@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -44,6 +45,8 @@ func TestStanding(t *testing.T) {
 	for name, tc := range map[string]struct {
 		objects map[string]*objectOutcome
 		failure string
+		// unserved are wanted kinds.
+		unserved []schema.GroupVersionKind
 		// there are the objects that the policy made.
 		there []string
 		want  told
@@ -76,6 +79,10 @@ func TestStanding(t *testing.T) {
 			objects: map[string]*objectOutcome{"a": is(waiting, ""), "b": is(waiting, "")}, there: []string{"a"},
 			want: told{v1alpha1.ReasonWaiting, "2 objects wait for something.", 1, 0},
 		},
+		"a kind is not served": {
+			objects: map[string]*objectOutcome{"a": is(made, "")}, there: []string{"a"}, unserved: []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMapp"}},
+			want: told{v1alpha1.ReasonWaiting, "1 objects wait for something: the API server does not serve kind ConfigMapp in v1: correct it in the policy, or install its definition", 1, 1},
+		},
 		"a change of what is there is refused": {
 			objects: map[string]*objectOutcome{"a": is(refused, "denied")}, there: []string{"a"},
 			want: told{v1alpha1.ReasonForbidden, "1 objects are refused: denied", 1, 0},
@@ -92,7 +99,7 @@ func TestStanding(t *testing.T) {
 			for _, object := range tc.there {
 				b.noteMade(generate.ID{Kind: "ConfigMap", Name: object}, namespaceKind, &plan.Marks{Policy: e.PolicyRef, Triggers: []generate.ID{trigger}})
 			}
-			e.triggers = map[generate.ID]*outcome{trigger: {matched: true, objects: outcomes}}
+			e.triggers = map[generate.ID]*outcome{trigger: {matched: true, objects: outcomes, unserved: tc.unserved}}
 			if tc.failure != "" {
 				e.triggers[generate.ID{Kind: "Namespace", Name: "other"}] = &outcome{failure: &v1alpha1.GeneratingFailure{Message: tc.failure}}
 			}

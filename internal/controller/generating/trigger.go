@@ -147,7 +147,7 @@ func (l *look) settle(ctx context.Context, trigger plan.Trigger) (time.Duration,
 // What AllowancePolicies refuse is looked at seldom: whoever causes it changes something that is
 // watched.
 func (o *outcome) nextLook(retry time.Duration) time.Duration {
-	if o.failure != nil || o.waits > 0 {
+	if o.failure != nil || len(o.unserved) > 0 {
 		return retry
 	}
 	var after time.Duration
@@ -206,7 +206,7 @@ func (l *look) evaluate(ctx context.Context, id generate.ID, out *outcome) (plan
 		return t, err
 	}
 	t.State, t.Wanted = plan.Evaluated, result.Objects
-	out.matched, out.waits = result.Matched, len(result.NotServed)
+	out.matched, out.unserved = result.Matched, result.NotServed
 	l.noteKinds(result.Objects)
 	return t, nil
 }
