@@ -134,6 +134,12 @@ func (p *Policy) Selects(objectLabels, namespaceLabels map[string]string) bool {
 	return namespaceLabels == nil || p.namespaceSelector.Matches(labels.Set(namespaceLabels))
 }
 
+// SelectsNamespace reports whether the policy may be about objects in a namespace with these labels, nil for any.
+func (p *Policy) SelectsNamespace(namespaceLabels map[string]string) bool {
+	return namespaceLabels == nil || p.namespaceSelector.Matches(labels.Set(namespaceLabels)) &&
+		(!p.namespaceSelector.Empty() || namespaceLabels[corev1.LabelMetadataName] != metav1.NamespaceSystem)
+}
+
 // NamespaceSelector selects the namespaces of the parents: nothing where it is not valid.
 func (p *Policy) NamespaceSelector() labels.Selector { return p.namespaceSelector }
 

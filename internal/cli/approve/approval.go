@@ -71,7 +71,24 @@ func (a *approval) plan(ctx context.Context) (report *Report, err error) {
 			break
 		}
 	}
-	return report, err
+	return a.beside(ctx, report, err)
+}
+
+// beside says of a plan, or of why there is none, which policies about the object are not enforced.
+func (a *approval) beside(ctx context.Context, report *Report, err error) (*Report, error) {
+	policies, unread := a.cluster.Policies(ctx)
+	if unread != nil || a.seen == nil {
+		return report, err // What an approval does is told by the operator all the same.
+	}
+	unenforced := a.cluster.UnenforcedFor(ctx, policies, a.seen)
+	if err == nil {
+		report.Unenforced = unenforced
+		return report, nil
+	}
+	for _, u := range unenforced {
+		err = fmt.Errorf("%w\n%s", err, u.Text(time.Now()))
+	}
+	return nil, err
 }
 
 func (a *approval) planOnce(ctx context.Context) (*Report, error) {

@@ -19,8 +19,10 @@ package approve
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -31,6 +33,8 @@ type Report struct {
 	Object v1alpha1.TargetReference `json:"object"`
 	// Paths that are approved.
 	Paths []string `json:"paths"`
+	// Unenforced are the policies about it that are not enforced.
+	Unenforced []cluster.Unenforced `json:"unenforced,omitempty"`
 	// DryRun is true where it only would.
 	DryRun bool `json:"dryRun"`
 	// Added are the entries that the ledger gets.
@@ -71,6 +75,7 @@ func render(r *Report, t text.Terminal) string {
 		verb = "This approves "
 	}
 	var out strings.Builder
+	out.WriteString(cluster.Banner(t, time.Now(), nil, r.Unenforced))
 	out.WriteString(t.Wrap("", verb+strings.Join(r.Paths, ", ")+" of "+phrase.Target(r.Object)))
 	var diff text.Table
 	removed, added := differing(r.Removed, r.Added)

@@ -98,10 +98,12 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 	f := &follower{cluster: q.you, policies: policies}
 	h := holder{obj: a.before, kind: a.after.GroupVersionKind().GroupKind()}
 	h.chain, f.notes = q.you.Ancestry(ctx, policies, a.after, nil)
+	unenforced := q.you.UnenforcedFor(ctx, policies, a.after)
 	policies = policies.Now() // What is above was read by all of them.
 	f.policies = policies
 	report := &Report{
 		SwitchedOff: policies.Off,
+		Unenforced:  unenforced,
 		Object:      record.TargetOf(a.after),
 		User:        who.Username,
 		Paths:       paths(policies.Index, a.before, a.after),

@@ -25,6 +25,7 @@ import (
 	"github.com/xlab/treeprint"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -36,7 +37,7 @@ const mostChildren = 5
 // render turns a report into text.
 func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
-	out.WriteString(r.SwitchedOff.Banner(t, now))
+	out.WriteString(cluster.Banner(t, now, r.SwitchedOff, r.Unenforced))
 	out.WriteString(t.Wrap("", r.sentence(t)))
 	if r.Message != "" {
 		out.WriteString("\n" + t.Wrap("  ", r.Message))

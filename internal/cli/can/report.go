@@ -48,6 +48,8 @@ const (
 type Report struct {
 	// SwitchedOff is there while everything is switched off: nothing counts then.
 	SwitchedOff *cluster.Off `json:"switchedOff,omitempty"`
+	// Unenforced are the policies about it that are not enforced.
+	Unenforced []cluster.Unenforced `json:"unenforced,omitempty"`
 	// Object that would be changed.
 	Object v1alpha1.TargetReference `json:"object"`
 	// User who would change it.

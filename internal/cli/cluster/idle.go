@@ -71,7 +71,7 @@ func withheldBy(stored *v1alpha1.AllowancePolicy) string {
 		return ""
 	}
 	// One that was adopted once goes on counting while a new generation of it is.
-	isNew := enforced.Reason == v1alpha1.ReasonPending && stored.Status.AdoptedGeneration == 0
+	isNew := (enforced.Reason == v1alpha1.ReasonPending || enforced.Reason == v1alpha1.ReasonImpaired) && stored.Status.AdoptedGeneration == 0
 	isUnasked := enforced.Reason == v1alpha1.ReasonNotIntercepted
 	if enforced.Reason != v1alpha1.ReasonForbidden && !isUnasked && !isNew {
 		return ""

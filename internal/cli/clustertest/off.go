@@ -26,14 +26,19 @@ import (
 
 // SwitchedOff returns a policy for claims as it is since a time at which everything was switched off.
 func SwitchedOff(since time.Time) *v1alpha1.AllowancePolicy {
+	return NotEnforced(v1alpha1.ReasonSwitchedOff, "Nothing is intercepted.", since)
+}
+
+// NotEnforced returns a policy for claims that is not enforced since a time, for a reason.
+func NotEnforced(reason, message string, since time.Time) *v1alpha1.AllowancePolicy {
 	return &v1alpha1.AllowancePolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "claims", Generation: 2},
 		Spec: v1alpha1.AllowancePolicySpec{
 			For: v1alpha1.ParentKind{APIGroup: Claims.Group, APIVersion: Claims.Version, Kind: Claims.Kind},
 		},
 		Status: v1alpha1.AllowancePolicyStatus{Conditions: []metav1.Condition{{
-			Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSwitchedOff,
-			Message: "Nothing is intercepted.", ObservedGeneration: 2, LastTransitionTime: metav1.NewTime(since),
+			Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: reason,
+			Message: message, ObservedGeneration: 2, LastTransitionTime: metav1.NewTime(since),
 		}}},
 	}
 }

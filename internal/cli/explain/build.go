@@ -44,6 +44,7 @@ func build(s *sight) *Report {
 	self.you = s.you
 	report := &Report{
 		SwitchedOff: s.policies.Off,
+		Unenforced:  s.unenforced,
 		Object:      record.TargetOf(obj),
 		Phase:       self.Phase(),
 		Generation:  obj.GetGeneration(),

@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
@@ -178,6 +179,9 @@ func wrongWith(p *v1alpha1.AllowancePolicy) []Obstacle {
 	return out
 }
 
+// leavesOut says why a policy is not about an object.
+const leavesOut = "its selectors leave this object out"
+
 // policiesFor returns the policies for the object's kind.
 func policiesFor(s *sight) []Policy {
 	effective, all := s.policies.InEffect(s.chain), s.policies.For(s.chain[0].Kind)
@@ -187,14 +191,21 @@ func policiesFor(s *sight) []Policy {
 		switch {
 		case view.InEffect:
 		case !selects(p, s.chain[0]):
-			view.WhyNot = "its selectors leave this object out"
+			view.WhyNot = leavesOut
 		default:
 			view.WhyNot = "it waits: " + noStart(s)
 		}
 		out = append(out, view)
 	}
 	for _, idle := range s.policies.IdleFor(s.chain[0].Kind) {
-		out = append(out, Policy{Name: idle.Policy.Name, WhyNot: idle.Why, Action: idle.Policy.Action, Initiators: idle.Policy.Initiators()})
+		why := idle.Why
+		switch {
+		case !selects(idle.Policy, s.chain[0]):
+			why = leavesOut
+		case slices.ContainsFunc(s.unenforced, func(u cluster.Unenforced) bool { return slices.Contains(u.Policies, idle.Policy.Name) }):
+			why = "it is not enforced, as said above"
+		}
+		out = append(out, Policy{Name: idle.Policy.Name, WhyNot: why, Action: idle.Policy.Action, Initiators: idle.Policy.Initiators()})
 	}
 	return out
 }

@@ -48,6 +48,8 @@ type sight struct {
 	upgrades []cluster.Upgrade
 	// below are the records of what lives below the object.
 	below []*v1alpha1.AllowanceRecord
+	// unenforced are the policies about it that are not enforced.
+	unenforced []cluster.Unenforced
 	// you is who asks; nil where that cannot be told.
 	you   *policy.Requester
 	notes []string
@@ -99,6 +101,7 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 	if you, err := c.Whoami(ctx); err == nil {
 		s.you = &you
 	}
+	s.unenforced = c.UnenforcedFor(ctx, s.policies, obj)
 	s.policies = s.policies.Now() // What is above and below was read by all of them.
 	return s, nil
 }

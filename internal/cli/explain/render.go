@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -42,7 +43,7 @@ type page struct {
 // render turns a report into text.
 func render(r *Report, t text.Terminal, now time.Time) string {
 	p := &page{terminal: t, now: now}
-	p.put(r.SwitchedOff.Banner(t, now))
+	p.put(cluster.Banner(t, now, r.SwitchedOff, r.Unenforced))
 	p.heading(r)
 	if r.PoliciesUntold {
 		p.untold(r)

@@ -27,6 +27,8 @@ import (
 type Report struct {
 	// SwitchedOff is there while everything is switched off: nothing counts then.
 	SwitchedOff *cluster.Off `json:"switchedOff,omitempty"`
+	// Unenforced are the policies about it that are not enforced.
+	Unenforced []cluster.Unenforced `json:"unenforced,omitempty"`
 	// Object that is explained.
 	Object v1alpha1.TargetReference `json:"object"`
 	// Phase of the object, and the generation that it has.

@@ -52,7 +52,9 @@ type sight struct {
 	others []Child
 	// unread is true where the records could not be read.
 	unread bool
-	notes  []string
+	// unenforced are the policies about it that are not enforced.
+	unenforced []cluster.Unenforced
+	notes      []string
 }
 
 // build finds the chains in what was read.

@@ -34,6 +34,8 @@ import (
 type Lately struct {
 	// SwitchedOff is there while everything is switched off: nothing counts then.
 	SwitchedOff *cluster.Off `json:"switchedOff,omitempty"`
+	// Unenforced are the policies about it that are not enforced.
+	Unenforced []cluster.Unenforced `json:"unenforced,omitempty"`
 	// Namespace that was asked about.
 	Namespace string `json:"namespace"`
 	// Causes are the changes, and what came of each, the latest first.
@@ -50,6 +52,9 @@ func lately(ctx context.Context, c *cluster.Cluster, most output.Limit) (*Lately
 	}
 	report := latest(c.Namespace, records, most)
 	report.SwitchedOff = c.Off(ctx)
+	if policies, err := c.Policies(ctx); err == nil {
+		report.Unenforced = c.UnenforcedIn(ctx, policies, c.Namespace)
+	}
 	if len(report.Causes)+report.More == 0 {
 		if err := c.HasNamespace(ctx); err != nil {
 			return nil, err
@@ -70,7 +75,7 @@ func latest(namespace string, records []v1alpha1.AllowanceRecord, most output.Li
 
 // renderLately turns it into a table.
 func renderLately(r *Lately, t text.Terminal, now time.Time) string {
-	first := r.SwitchedOff.Banner(t, now)
+	first := cluster.Banner(t, now, r.SwitchedOff, r.Unenforced)
 	if len(r.Causes)+r.More == 0 {
 		return first + t.Wrap("", "The AllowanceRecords of namespace "+r.Namespace+" tell of no change.")
 	}

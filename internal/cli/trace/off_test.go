@@ -23,6 +23,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/clustertest"
 	"kausality.io/operator/internal/cli/text"
@@ -43,5 +44,20 @@ func TestTraceWhileOff(t *testing.T) {
 		if !strings.HasPrefix(page, "Everything is switched off, ") {
 			t.Errorf("of %s:\n%s", what, page)
 		}
+	}
+}
+
+// That a policy about the object is not enforced comes first, and once.
+func TestTraceWhileNotEnforced(t *testing.T) {
+	now := time.Now()
+	everything := func(client.ObjectList, string) bool { return true }
+	c := clustertest.WithClaims(t, everything, clustertest.MakeClaim(nil), clustertest.NotEnforced(v1alpha1.ReasonForbidden, "It is so.", now.Add(-time.Hour)))
+	report, err := tell(t.Context(), c, cluster.Target{GVK: clustertest.Claims, Namespace: "shop", Name: "c1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := render(report, text.Terminal{Width: text.DefaultWidth}, false, now)
+	if !strings.HasPrefix(page, "Not enforced (Forbidden): ") || strings.Count(page, "It is so.") != 1 {
+		t.Errorf("trace:\n%s", page)
 	}
 }

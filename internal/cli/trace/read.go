@@ -50,7 +50,7 @@ func tell(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*Repo
 	if err != nil {
 		return nil, err
 	}
-	report.SwitchedOff = c.Off(ctx)
+	report.SwitchedOff, report.Unenforced = c.Off(ctx), seen.unenforced
 	if seen.object == nil {
 		return report, nil
 	}
@@ -89,6 +89,7 @@ func readCauses(ctx context.Context, c *cluster.Cluster, target cluster.Target, 
 		return s, nil
 	}
 	s.object, s.uid = obj, obj.GetUID()
+	s.unenforced = c.UnenforcedFor(ctx, policies, obj)
 	if held := held(obj, s.records); held != nil {
 		s.records = append(s.records, *held)
 	}

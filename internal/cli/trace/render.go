@@ -26,6 +26,7 @@ import (
 	"github.com/xlab/treeprint"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -37,7 +38,7 @@ const mostEnds = 5
 // render turns a report into text.
 func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
-	out.WriteString(r.SwitchedOff.Banner(t, now))
+	out.WriteString(cluster.Banner(t, now, r.SwitchedOff, r.Unenforced))
 	out.WriteString(heading(r, t) + "\n")
 	if d := r.Deletion; d != nil {
 		out.WriteString(t.Paint(text.Bad, "Deleted "+phrase.Ago(d.Time.Time, now)) + " by " + d.User + way(d) + "\n")

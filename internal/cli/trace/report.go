@@ -29,6 +29,8 @@ import (
 type Report struct {
 	// SwitchedOff is there while everything is switched off: nothing counts then.
 	SwitchedOff *cluster.Off `json:"switchedOff,omitempty"`
+	// Unenforced are the policies about it that are not enforced.
+	Unenforced []cluster.Unenforced `json:"unenforced,omitempty"`
 	// Object that was asked about. Its uid is left out where nothing tells it.
 	Object v1alpha1.TargetReference `json:"object"`
 	// Gone is true where the object does not exist any more.

@@ -70,6 +70,11 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	with := scene{Policies: policies, look: looking(ctx, c, policies, &seen), gone: lookingFor(ctx, c)}
 	report := collect(near, with, subject)
 	report.SwitchedOff = policies.Off
+	if subject == nil {
+		report.Unenforced = c.UnenforcedIn(ctx, policies, namespace)
+	} else {
+		report.Unenforced = c.UnenforcedFor(ctx, policies, seen.obj)
+	}
 	switch {
 	case subject != nil:
 		report.Subject = subject.String()

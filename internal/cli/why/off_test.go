@@ -23,6 +23,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/clustertest"
 	"kausality.io/operator/internal/cli/text"
@@ -39,5 +40,23 @@ func TestWhyWhileOff(t *testing.T) {
 	page := render(report, text.Terminal{Width: text.DefaultWidth}, false, now)
 	if !strings.HasPrefix(page, "Everything is switched off, ") || !strings.Contains(page, "Nothing was refused") {
 		t.Errorf("why:\n%s", page)
+	}
+}
+
+// That a policy about the object is not enforced comes first, and once.
+func TestWhyWhileNotEnforced(t *testing.T) {
+	everything := func(client.ObjectList, string) bool { return true }
+	for _, reason := range []string{v1alpha1.ReasonNotIntercepted, v1alpha1.ReasonForbidden, v1alpha1.ReasonImpaired} {
+		c := clustertest.WithClaims(t, everything, clustertest.MakeClaim(nil), clustertest.NotEnforced(reason, "It is so.", now.Add(-time.Hour)))
+		for what, subject := range map[string]*cluster.Target{"an object": {GVK: clustertest.Claims, Namespace: "shop", Name: "c1"}, "a namespace": nil} {
+			report, err := findOf(t.Context(), c, subject)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := render(report, text.Terminal{Width: text.DefaultWidth}, false, now)
+			if !strings.HasPrefix(page, "Not enforced ("+reason+"): AllowancePolicy claims, ") || strings.Count(page, "It is so.") != 1 {
+				t.Errorf("why of %s:\n%s", what, page)
+			}
+		}
 	}
 }

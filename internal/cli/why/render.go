@@ -24,6 +24,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
@@ -61,7 +62,7 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	for _, note := range r.Notes {
 		out.WriteString(t.Wrap("", note) + "\n")
 	}
-	first := r.SwitchedOff.Banner(t, now)
+	first := cluster.Banner(t, now, r.SwitchedOff, r.Unenforced)
 	if out.Len() == 0 {
 		return first + t.Wrap("", fmt.Sprintf("Nothing was refused and nothing is withheld, as the AllowanceRecords tell of %s. "+
 			"They are written up to two seconds after a refusal: if you have just seen one, ask again.", r.Subject)) + r.unasked(t)

@@ -27,6 +27,8 @@ import (
 type Report struct {
 	// SwitchedOff is there while everything is switched off: nothing counts then.
 	SwitchedOff *cluster.Off `json:"switchedOff,omitempty"`
+	// Unenforced are the policies about it that are not enforced.
+	Unenforced []cluster.Unenforced `json:"unenforced,omitempty"`
 	// Subject is what was asked about.
 	Subject string `json:"subject"`
 	// Refusals of changes, the latest first.
