@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -77,6 +78,9 @@ func (e *edit) set(obj *unstructured.Unstructured) error {
 		if err != nil {
 			return fmt.Errorf("--field: %w", err)
 		}
+		if err := changeable(path, obj); err != nil {
+			return err
+		}
 		var value any
 		if err := yaml.Unmarshal([]byte(e.values[i]), &value); err != nil {
 			return fmt.Errorf("--set of %s is neither a YAML value nor a JSON value: %s", text, strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "))
@@ -86,6 +90,26 @@ func (e *edit) set(obj *unstructured.Unstructured) error {
 		}
 	}
 	return nil
+}
+
+// ownMetadata are the fields of metadata that anybody may change.
+var ownMetadata = []string{"labels", "annotations", "ownerReferences", "finalizers"}
+
+// changeable returns an error where a field is none that a change of an object is about: another name is another
+// object, and the rest is the API server's.
+func changeable(path change.Path, obj *unstructured.Unstructured) error {
+	var is bool
+	switch {
+	case len(path) == 0:
+	case path[0].Field == "apiVersion" || path[0].Field == "kind":
+		is = true
+	case path[0].Field == "metadata" && len(path) > 1:
+		is = !slices.Contains(ownMetadata, path[1].Field)
+	}
+	if !is {
+		return nil
+	}
+	return fmt.Errorf("--field: nobody can change %s of %s %s; whether another object could be created is asked with -f FILE", path, obj.GetKind(), obj.GetName())
 }
 
 // ofStatus returns the fields of the status: an update of an object leaves them as they are.

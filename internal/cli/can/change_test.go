@@ -52,9 +52,14 @@ func TestSet(t *testing.T) {
 		"a map, and another": {
 			fields: []string{"spec.limits", "spec.size"}, values: []string{"{cpu: 2}", "3"}, want: []string{"spec.limits", "spec.size"},
 		},
-		"no path":       {fields: []string{"spec["}, values: []string{"1"}, err: "--field: path"},
-		"no value":      {fields: []string{"spec.size"}, values: []string{"{"}, err: "--set of spec.size is neither"},
-		"no such place": {fields: []string{"spec.size.unit"}, values: []string{"1"}, err: "--field: path"},
+		"another name":      {fields: []string{"metadata.name"}, values: []string{"x"}, err: "--field: nobody can change metadata.name of Thing t"},
+		"another namespace": {fields: []string{"metadata.namespace"}, values: []string{"x"}, err: "--field: nobody can change metadata.namespace"},
+		"another kind":      {fields: []string{"kind"}, values: []string{"x"}, err: "--field: nobody can change kind of Thing t"},
+		"the API server's":  {fields: []string{"metadata.uid"}, values: []string{"x"}, err: "--field: nobody can change metadata.uid"},
+		"a finalizer":       {fields: []string{"metadata.finalizers"}, values: []string{"[a/b]"}, want: []string{}},
+		"no path":           {fields: []string{"spec["}, values: []string{"1"}, err: "--field: path"},
+		"no value":          {fields: []string{"spec.size"}, values: []string{"{"}, err: "--set of spec.size is neither"},
+		"no such place":     {fields: []string{"spec.size.unit"}, values: []string{"1"}, err: "--field: path"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
