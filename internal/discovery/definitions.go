@@ -46,8 +46,8 @@ var _ Definitions = Reader{}
 
 // Markers implements Definitions.
 func (r Reader) Markers(ctx context.Context, resource schema.GroupResource) ([]string, error) {
-	if !strings.Contains(resource.Group, ".") {
-		return nil, nil // One of Kubernetes' own groups.
+	if !mayBeDefined(resource.Group) {
+		return nil, nil
 	}
 	from := r.Metadata
 	if from == nil {
@@ -81,6 +81,9 @@ func isMarker(key, value string) bool {
 
 // definition reads the definition of a resource, and returns an empty one where there is none.
 func (r Reader) definition(ctx context.Context, resource schema.GroupResource) (*apiextensionsv1.CustomResourceDefinition, error) {
+	if !mayBeDefined(resource.Group) {
+		return &apiextensionsv1.CustomResourceDefinition{}, nil
+	}
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	key := types.NamespacedName{Name: resource.String()}

@@ -32,12 +32,22 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// unmarked reads definitions without asking whose they are, for which the operator needs no
-// other rights.
-type unmarked struct{ discovery.Reader }
+// undefined reads no definitions: which rights the operator needs follows from what is served, and who asks may not be
+// allowed to read them.
+type undefined struct{}
 
 // Markers implements discovery.Definitions.
-func (unmarked) Markers(context.Context, schema.GroupResource) ([]string, error) { return nil, nil }
+func (undefined) Markers(context.Context, schema.GroupResource) ([]string, error) { return nil, nil }
+
+// Scale implements discovery.Definitions.
+func (undefined) Scale(context.Context, schema.GroupVersionResource) (discovery.Scale, error) {
+	return discovery.Scale{}, nil
+}
+
+// Storage implements discovery.Definitions.
+func (undefined) Storage(context.Context, schema.GroupResource) (discovery.Storage, error) {
+	return discovery.Storage{}, nil
+}
 
 // Needs returns the rights that the operator needs for policies, and the kinds that they are for
 // and that are not served. providers is the operator's mapping of groups to Crossplane's providers.
@@ -50,7 +60,7 @@ func (c *Cluster) Needs(ctx context.Context, policies []v1alpha1.AllowancePolicy
 	if !ok {
 		asked = clientdiscovery.NewDiscoveryClient(c.discovery.RESTClient())
 	}
-	served := discovery.New(asked, unmarked{discovery.Reader{Reader: c}}, openapi.NewClientWithContext(c.discovery.RESTClient()), clock.RealClock{})
+	served := discovery.New(asked, undefined{}, openapi.NewClientWithContext(c.discovery.RESTClient()), clock.RealClock{})
 	gates := &registry.Registry{Drivers: registry.Drivers(), Served: served, Definitions: c, Providers: mapping}
 	served.FollowCategories(gates.Categories()...)
 
