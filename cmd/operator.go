@@ -59,6 +59,7 @@ import (
 	holdercontroller "kausality.io/operator/internal/controller/holder"
 	interceptioncontroller "kausality.io/operator/internal/controller/interception"
 	krocontroller "kausality.io/operator/internal/controller/kro"
+	"kausality.io/operator/internal/controller/ownrights"
 	policycontroller "kausality.io/operator/internal/controller/policy"
 	"kausality.io/operator/internal/controller/recordevents"
 	recordprotectioncontroller "kausality.io/operator/internal/controller/recordprotection"
@@ -358,12 +359,14 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Reader: o.GetClient(), Look: o.current, Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders, Records: o.records, Gates: o.gates,
 		Rights: &access.Reviews{Client: o.GetClient(), Clock: o.clock},
 	}
+	own := o.ownRights()
 	policies := &policycontroller.Reconciler{
 		Adoption:  o.adoption(),
 		Client:    o.GetClient(),
 		Catalog:   o.catalog,
 		Kinds:     o.kinds,
 		Rendering: intercept,
+		OwnRights: own,
 		Events:    o.GetEventRecorder("kausality"),
 	}
 	o.baseline = o.newBaseline()
@@ -399,8 +402,25 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		o.Add(heap{}),
 		o.Add(sign),
 		o.Add(o.baseline),
+		o.Add(own),
 		o.Add(o.retention()),
 	)
+}
+
+// ownRights makes what finds out which rights of its own the operator lacks.
+func (o *operator) ownRights() *ownrights.Reviewer {
+	installation := access.Installation{
+		Namespace: o.namespace, DigestKeySecret: digestkey.SecretName, PathKeySecret: pathkey.SecretName, Elected: o.leaderElect,
+	}
+	if certs.Mode(o.certMode) == certs.ModeSelfManaged {
+		installation.CertSecret = o.certSecret
+	}
+	return &ownrights.Reviewer{
+		Duties:  access.Own(installation),
+		Rights:  &access.Reviews{Client: o.GetClient(), Clock: o.clock},
+		Urgent:  &access.Reviews{Client: o.GetClient(), Clock: o.clock, Always: true},
+		Changed: o.catalog.NotifyAll,
+	}
 }
 
 // holderController makes the reconciler of the objects that have allowances.
@@ -447,6 +467,7 @@ func (o *operator) setupUpgrades() error {
 		Holders:    o.holders,
 		Namespaces: o.namespaces,
 		Runners:    o.runners(),
+		Accounts:   o.pods,
 		Clock:      o.clock,
 	}
 	return errors.Join(
@@ -579,7 +600,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 	server.Register(interception.PolicyPath, entry.NewSmallRoom().Within(policyTimeout, policies))
 	small := entry.NewSmallRoom()
 	server.Register(interception.UpgradeStampPath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceStamp(o.Manager)))
-	server.Register(interception.UpgradePath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceHook(o.Manager, o.policies, o.runners(), o.pods)))
+	server.Register(interception.UpgradePath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceHook(o.Manager, o.kinds, o.policies, o.runners(), o.pods)))
 	server.Register(interception.GeneratingPath, small.Within(policyTimeout, webhookv1alpha1.GeneratingPolicyHook(o.Manager, o.generator())))
 	return nil
 }

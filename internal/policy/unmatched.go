@@ -86,6 +86,13 @@ func Unmatched(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 	return u.found
 }
 
+// UnmatchedEntries says the same of entries that are at a path, whatever kind their parents are.
+func UnmatchedEntries(entries []v1alpha1.PolicyEntry, at *field.Path, declared Declared) []string {
+	u := unmatched{Declared: declared}
+	u.entries(entries, at)
+	return u.found
+}
+
 // unmatched collects what can never match.
 type unmatched struct {
 	Declared

@@ -82,8 +82,16 @@ type Reconciler struct {
 	Namespaces ancestry.Namespaces
 	// Runners know what runs.
 	Runners upgrade.Runners
+	// Accounts knows service accounts; nil where all that are named exist.
+	Accounts Accounts
 	// Clock tells the time.
 	Clock clock.PassiveClock
+}
+
+// Accounts knows service accounts. *identity.Pods is one.
+type Accounts interface {
+	// Exists reports whether the service account of the user is not known to be absent.
+	Exists(ctx context.Context, username string) bool
 }
 
 // SetupWithManager adds the reconciler to mgr.
@@ -133,6 +141,7 @@ func (r *Reconciler) look(ctx context.Context, u *v1alpha1.UpgradeAllowance) (*v
 	v.bounded = slices.ContainsFunc(v.allowance.Entries, func(e policy.Entry) bool {
 		return slices.ContainsFunc(r.Policies.Index().Policies(), func(p *policy.Policy) bool { return !e.IsExternal() && p.Bounds(e.Kind) })
 	})
+	v.absent = r.Accounts != nil && !r.Accounts.Exists(ctx, u.Spec.ServiceAccount)
 	images, err := r.Runners.Running(ctx, u.Spec.ServiceAccount, v.allowance.Triggers)
 	switch {
 	case apierrors.IsForbidden(err):

@@ -37,6 +37,8 @@ type view struct {
 	errs      field.ErrorList
 	// bounded is true where a policy bounds something that it names.
 	bounded bool
+	// absent is true where there is no such service account.
+	absent bool
 	// runs are the images that run as its service account, and forbidden is true where the
 	// operator may not know.
 	runs      []string
@@ -114,6 +116,9 @@ func (v *view) enforced(accepted metav1.Condition) metav1.Condition {
 		return say(v1alpha1.ReasonPending, "It is being deleted, and lets nothing new through.")
 	case !v.bounded:
 		return say(v1alpha1.ReasonNothingBounded, "No AllowancePolicy bounds a resource that it names, so that nothing has to let changes through.")
+	case v.absent:
+		return say(v1alpha1.ReasonIdentityUnknown, fmt.Sprintf("There is no ServiceAccount %s, so that nothing asks as it, and nothing is let through: "+
+			"correct spec.serviceAccount, or create it.", v.u.Spec.ServiceAccount))
 	case v.allowance.Declared:
 		return say(v1alpha1.ReasonEnforced, "Each parent is upgraded once by it, whatever version makes the requests.")
 	case v.forbidden:

@@ -73,6 +73,7 @@ func TestSay(t *testing.T) {
 		"that nothing needs":        {u: agreed(same), change: func(v *view) { v.bounded = false }, accepted: "Accepted", enforced: "NothingBounded", upgraded: "WaitingForVersion"},
 		"for what has no Pod":       {u: agreed(same), change: func(v *view) { v.runs = nil }, accepted: "Accepted", enforced: "IdentityUnknown", upgraded: "WaitingForVersion"},
 		"that is declared":          {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Detection = v1alpha1.DetectionDeclared }), change: func(v *view) { v.runs = nil }, accepted: "Accepted", enforced: "Enforced", upgraded: "WaitingForVersion"},
+		"of nobody":                 {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Detection = v1alpha1.DetectionDeclared }), change: func(v *view) { v.runs, v.absent = nil, true }, accepted: "Accepted", enforced: "IdentityUnknown", upgraded: "WaitingForVersion"},
 		"that is deleted":           {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.DeletionTimestamp = &accepted }), change: func(*view) {}, accepted: "Accepted", enforced: "Pending", upgraded: "WaitingForVersion"},
 		"whose author is not known": {u: unstamped, change: func(*view) {}, accepted: "Unstamped", enforced: "Unstamped", upgraded: "WaitingForVersion"},
 		"that is wrong":             {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Versions = []string{"*"} }), change: func(*view) {}, accepted: "Invalid", enforced: "Invalid", upgraded: "WaitingForVersion"},

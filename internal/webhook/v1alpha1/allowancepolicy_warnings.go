@@ -58,7 +58,7 @@ func (v *AllowancePolicyValidator) unservedParent(ctx context.Context, p *policy
 	}
 	switch found, ok := served.byKind(p.For); {
 	case !ok:
-		meant := v.suggest(ctx, gv, p.For.Kind, func(r discovery.Resource) string { return "kind " + r.GVK.Kind })
+		meant := suggest(ctx, v.Serving, gv, p.For.Kind, func(r discovery.Resource) string { return "kind " + r.GVK.Kind })
 		return admission.Warnings{fmt.Sprintf("spec.for: %s in %s is not served; the policy waits until it is%s", p.For.Kind, gv, meant)}
 	case found.Unwatchable:
 		return admission.Warnings{fmt.Sprintf("spec.for: %s in %s cannot be listed and watched, so that nothing can be known of its objects: "+
@@ -120,7 +120,7 @@ func (v *AllowancePolicyValidator) unservedTargets(ctx context.Context, p *polic
 			continue
 		}
 		warned = append(warned, e.Resource)
-		meant := v.suggest(ctx, gv, e.Resource.Resource, func(r discovery.Resource) string { return "resource " + r.GVR.Resource })
+		meant := suggest(ctx, v.Serving, gv, e.Resource.Resource, func(r discovery.Resource) string { return "resource " + r.GVR.Resource })
 		out = append(out, fmt.Sprintf("target resource %s in %s is not served; it is not bounded until it is%s", e.Resource.Resource, gv, meant))
 	}
 	return out

@@ -86,8 +86,8 @@ func (s served) find(gv schema.GroupVersion, is func(discovery.Resource) bool) (
 
 // suggest says which resource somebody may have meant, empty where none is called like that. told makes
 // what to write of the resource.
-func (v *AllowancePolicyValidator) suggest(ctx context.Context, gv schema.GroupVersion, name string, told func(discovery.Resource) string) string {
-	all, err := v.Serving.Everything(ctx)
+func suggest(ctx context.Context, serving Serving, gv schema.GroupVersion, name string, told func(discovery.Resource) string) string {
+	all, err := serving.Everything(ctx)
 	if err != nil {
 		logf.FromContext(ctx).V(1).Info("Some of what is served is not known", "reason", err.Error())
 	}

@@ -27,10 +27,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/upgrade"
 )
@@ -97,6 +101,9 @@ type Accounts interface {
 type UpgradeAllowanceValidator struct {
 	// Mapper knows what the API server serves.
 	Mapper apimeta.RESTMapper
+	// Serving knows all of it, and Schemas what objects are like; nil where nothing is to be said of that.
+	Serving Serving
+	Schemas Schemas
 	// Policies are those that are active.
 	Policies *policy.Active
 	// Runners know what runs.
@@ -108,9 +115,9 @@ type UpgradeAllowanceValidator struct {
 var _ admission.Validator[*v1alpha1.UpgradeAllowance] = (*UpgradeAllowanceValidator)(nil)
 
 // UpgradeAllowanceHook returns the webhook for UpgradeAllowances.
-func UpgradeAllowanceHook(mgr ctrl.Manager, policies *policy.Active, runners upgrade.Runners, accounts Accounts) http.Handler {
+func UpgradeAllowanceHook(mgr ctrl.Manager, kinds *discovery.Resolver, policies *policy.Active, runners upgrade.Runners, accounts Accounts) http.Handler {
 	return admission.WithValidator(mgr.GetScheme(), &UpgradeAllowanceValidator{
-		Mapper: mgr.GetRESTMapper(), Policies: policies, Runners: runners, Accounts: accounts,
+		Mapper: mgr.GetRESTMapper(), Serving: kinds, Schemas: kinds, Policies: policies, Runners: runners, Accounts: accounts,
 	})
 }
 
@@ -164,22 +171,51 @@ func (v *UpgradeAllowanceValidator) validate(ctx context.Context, u *v1alpha1.Up
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind(v1alpha1.KindUpgradeAllowance).GroupKind(), u.Name, errs)
 	}
-	return slices.Concat(v.unbounded(compiled), v.unmatched(ctx, u, compiled)), nil
+	return slices.Concat(v.unbounded(ctx, compiled), v.undeclared(ctx, u, compiled), v.unmatched(ctx, u, compiled)), nil
 }
 
 // unbounded warns of entries that let nothing through, as no policy bounds what they name.
-func (v *UpgradeAllowanceValidator) unbounded(a *upgrade.Allowance) admission.Warnings {
+func (v *UpgradeAllowanceValidator) unbounded(ctx context.Context, a *upgrade.Allowance) admission.Warnings {
 	var out admission.Warnings
 	for i, e := range a.Entries {
 		switch {
 		case e.IsExternal():
 		case e.Kind.Empty():
-			out = append(out, fmt.Sprintf("spec.policies[%d]: %s in %s is not served", i, e.Resource.Resource, e.Resource.GroupVersion()))
+			meant := ""
+			if v.Serving != nil {
+				meant = suggest(ctx, v.Serving, e.Resource.GroupVersion(), e.Resource.Resource, func(r discovery.Resource) string { return "resource " + r.GVR.Resource })
+			}
+			out = append(out, fmt.Sprintf("spec.policies[%d]: %s in %s is not served%s", i, e.Resource.Resource, e.Resource.GroupVersion(), meant))
 		case !slices.ContainsFunc(v.Policies.Index().Policies(), func(p *policy.Policy) bool { return p.Bounds(e.Kind) }):
 			out = append(out, fmt.Sprintf("spec.policies[%d]: no AllowancePolicy bounds %s, so that nothing has to let it through", i, e.Resource.Resource))
 		}
 	}
 	return out
+}
+
+// undeclared warns of fields that a kind does not have.
+func (v *UpgradeAllowanceValidator) undeclared(ctx context.Context, u *v1alpha1.UpgradeAllowance, a *upgrade.Allowance) admission.Warnings {
+	if v.Serving == nil || v.Schemas == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askingTimeout)
+	defer cancel()
+	served := servedOnce(ctx, v.Serving)
+	var named []schema.GroupVersionKind
+	for _, e := range a.Entries {
+		if kind, ok := served.kindFor(e.Resource); ok {
+			named = append(named, kind)
+		}
+	}
+	schemas, err := v.Schemas.Schemas(ctx, named...)
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot tell which fields of an UpgradeAllowance there are", "upgradeallowance", u.Name)
+	}
+	var out admission.Warnings
+	for _, what := range policy.UnmatchedEntries(u.Spec.Policies, field.NewPath("spec", "policies"), declared{served: served, schemas: schemas}) {
+		out = append(out, what+"; it never matches")
+	}
+	return out[:min(len(out), maxUnmatched)]
 }
 
 // unmatched warns of a service account that does not exist, and of versions that nothing that

@@ -28,6 +28,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
 
@@ -111,6 +112,7 @@ spec:
 		"nobody there":        {runs: runners{missing: true}, want: admission.Warnings{"spec.serviceAccount: system:serviceaccount:web:controller does not exist"}},
 		"what nothing bounds": {resource: "replicasets", want: admission.Warnings{"spec.policies[0]: no AllowancePolicy bounds replicasets, so that nothing has to let it through"}},
 		"what is not served":  {resource: "widgets", want: admission.Warnings{"spec.policies[0]: widgets in apps/v1 is not served"}},
+		"what is mistyped":    {resource: "deployment", want: admission.Warnings{"spec.policies[0]: deployment in apps/v1 is not served; did you mean resource deployments in apps/v1?"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -129,6 +131,7 @@ spec:
 				u.Spec.Policies[0].Target.Resource = tt.resource
 			}
 			v := &UpgradeAllowanceValidator{Mapper: mapper, Policies: active, Runners: upgrade.Runners{v1alpha1.UpgradeOfController: tt.runs, function: tt.runs}, Accounts: tt.runs}
+			v.Serving, v.Schemas = servedKinds(true, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}), noSchemas{}
 			got, err := v.ValidateCreate(as("hans"), stampedBy(u, "hans"))
 			if err != nil {
 				t.Fatal(err)
