@@ -21,11 +21,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +43,17 @@ import (
 
 // reviewedWithin is how soon a right that comes or goes shows.
 const reviewedWithin = 30 * time.Second
+
+// reasonOf returns what tells the reason of whether a policy is enforced.
+func reasonOf(ctx context.Context, c *cluster, name string) func(Gomega) string {
+	return func(g Gomega) string {
+		p := &v1alpha1.AllowancePolicy{}
+		g.Expect(c.Get(ctx, client.ObjectKey{Name: name}, p)).To(Succeed())
+		condition := apimeta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionEnforced)
+		g.Expect(condition).NotTo(BeNil())
+		return condition.Reason
+	}
+}
 
 // The operator may read what its admin says, and nothing else.
 var _ = Describe("Least privilege", Ordered, func() {
@@ -70,15 +84,7 @@ var _ = Describe("Least privilege", Ordered, func() {
 		}
 		return out
 	}
-	reason := func(ctx context.Context, name string) func(Gomega) string {
-		return func(g Gomega) string {
-			p := &v1alpha1.AllowancePolicy{}
-			g.Expect(c.Get(ctx, client.ObjectKey{Name: name}, p)).To(Succeed())
-			condition := apimeta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionEnforced)
-			g.Expect(condition).NotTo(BeNil())
-			return condition.Reason
-		}
-	}
+	reason := func(ctx context.Context, name string) func(Gomega) string { return reasonOf(ctx, c, name) }
 
 	It("is enough for workloads, with the roles that are shipped", func(ctx SpecContext) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.newNamespace(ctx), Name: "theirs"}}
@@ -98,6 +104,57 @@ var _ = Describe("Least privilege", Ordered, func() {
 		c.hasPods(ctx, ns, map[string]int{"web:2": 2})
 		Expect(refused()).To(HaveLen(audit), "%v", refused())
 	}, SpecTimeout(specTimeout))
+
+	It("is said of the operator's own, too, where it is taken away, and that it is back", func(ctx SpecContext) {
+		role := &rbacv1.ClusterRole{}
+		Expect(c.Get(ctx, client.ObjectKey{Name: "kausality-manager-role"}, role)).To(Succeed())
+		rules := role.DeepCopy().Rules
+		for i := range role.Rules {
+			if slices.ContainsFunc(role.Rules[i].Resources, func(r string) bool { return strings.HasPrefix(r, "allowancerecords") }) {
+				role.Rules[i].Verbs = []string{"get", "list", "watch"}
+			}
+		}
+		Expect(c.Update(ctx, role)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			Expect(c.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
+			role.Rules = rules
+			Expect(c.Update(ctx, role)).To(Succeed())
+		})
+		tells := func(reason, kind string) {
+			GinkgoHelper()
+			for _, p := range c.samplePolicies(ctx) {
+				Eventually(ctx, reasonOf(ctx, c, p.Name)).WithTimeout(reviewedWithin).Should(Equal(reason))
+			}
+			Eventually(ctx, func(g Gomega) {
+				list := &eventsv1.EventList{}
+				g.Expect(c.List(ctx, list)).To(Succeed())
+				g.Expect(list.Items).To(ContainElement(And(
+					HaveField("Regarding.Kind", "AllowancePolicy"), HaveField("Reason", reason), HaveField("Type", kind),
+				)))
+			}).WithTimeout(effectTimeout).Should(Succeed())
+		}
+		tells(v1alpha1.ReasonImpaired, corev1.EventTypeWarning)
+		for name, conditions := range c.saidOfPolicies(ctx) {
+			enforced := apimeta.FindStatusCondition(conditions, v1alpha1.ConditionEnforced)
+			Expect(enforced.Message).To(And(
+				ContainSubstring("create allowancerecords.kausality.io"), ContainSubstring("update allowancerecords.kausality.io/status"),
+				ContainSubstring("make deploy"), ContainSubstring("are refused"),
+			), name)
+		}
+		ns := c.newNamespace(ctx)
+		Expect(c.alice().Create(ctx, builders.MakeDeployment(ns, "web").Replicas(2))).To(MatchError(ContainSubstring("cannot be written down")))
+		out, err := c.alice().kausality(ctx, ns, "why")
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(out).To(HavePrefix("Not enforced (Impaired): AllowancePolicy "))
+
+		By("giving it back")
+		role.Rules = rules
+		Expect(c.Update(ctx, role)).To(Succeed())
+		tells(v1alpha1.ReasonEnforced, corev1.EventTypeNormal)
+		d := c.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		c.hasPods(ctx, ns, map[string]int{"web:1": 2})
+		c.marked(ctx, d)
+	}, SpecTimeout(2*specTimeout))
 
 	It("is said where it is not, given with a role, and noticed when it is taken away", func(ctx SpecContext) {
 		const group, name = "access.example.org", "access"
