@@ -29,7 +29,7 @@ import (
 // applyPolicies gives everybody the same rights, and applies the samples.
 func (s *story) applyPolicies(ctx context.Context) error {
 	if _, err := s.kubectl(ctx, s.admin, answer{says: []string{"rolebinding.rbac.authorization.k8s.io/everybody-edits created"}},
-		"create", "rolebinding", "everybody-edits", "--clusterrole=edit", "--group=system:authenticated"); err != nil {
+		"create", "rolebinding", "everybody-edits", "--clusterrole=edit", "--user=alice", "--user=carol", "--user=mallory"); err != nil {
 		return err
 	}
 	// What is refused below is not refused by RBAC.
