@@ -2893,4 +2893,54 @@ var mutants = []mutant{
 		edits: []edit{{"internal/decision/chain.go", "in.initializingUnbounded() && !s.readBy {", "in.initializingUnbounded() {"}},
 		ways:  []string{"making something for the parent to read"},
 	},
+	{
+		name:  "rights: policies are enforced without those of the operator's own",
+		edits: []edit{{"internal/controller/policy/conditions.go", "case slices.ContainsFunc(e.lacks, isVital):", "case false:"}},
+		unit:  []string{"-run=TestEnforced", "./internal/controller/policy"},
+	},
+	{
+		name:  "rights: no Event tells that one of the operator's own is missing",
+		edits: []edit{{"internal/controller/policy/controller.go", "case strings.Contains(enforced.Message, strings.TrimSpace(lackIntro)):", "case false:"}},
+		unit:  []string{"-run=TestTrouble", "./internal/controller/policy"},
+	},
+	{
+		name:  "rights: one of the operator's own that is back stays away",
+		edits: []edit{{"internal/controller/ownrights/ownrights.go", "isNew := !r.known || !access.SameLacks(r.lacks, lacks)", "isNew := !r.known || len(lacks) > len(r.lacks)"}},
+		unit:  []string{"-run=TestReview", "./internal/controller/ownrights"},
+	},
+	{
+		name:  "rights: nobody asks about the Lease",
+		edits: []edit{{"internal/access/own.go", "if in.Elected {", "if false {"}},
+		unit:  []string{"-run=TestOwnIsWhatIsInstalled", "./internal/access"},
+	},
+	{
+		name:  "commands: that a policy is not enforced is not told",
+		edits: []edit{{"internal/cli/cluster/unenforced.go", "if obj == nil || !policies.anyUnenforced() {", "if obj != nil || !policies.anyUnenforced() {"}},
+		unit:  []string{"-run=TestUnenforced", "./internal/cli/cluster"},
+	},
+	{
+		name:  "commands: what an idle policy says is told again for each",
+		edits: []edit{{"internal/cli/explain/obstacles.go", "return slices.Contains(u.Policies, idle.Policy.Name)", "return false"}},
+		unit:  []string{"-run=TestExplainWhileNotEnforced", "./internal/cli/explain"},
+	},
+	{
+		name:  "can: another name is a change",
+		edits: []edit{{"internal/cli/can/change.go", "if err := changeable(path, obj); err != nil {", "if err := changeable(path, obj); err != nil && false {"}},
+		unit:  []string{"-run=TestSet", "./internal/cli/can"},
+	},
+	{
+		name:  "generating: what a field holds is told",
+		edits: []edit{{"internal/controller/generating/refusedfields.go", "fmt.Sprintf(\"%s %s\", cause.Field, problem)", "fmt.Sprintf(\"%s %s %s\", cause.Field, problem, cause.Message)"}},
+		unit:  []string{"-run=TestRefusedFields", "./internal/controller/generating"},
+	},
+	{
+		name:  "generating: which kind is not served is not told",
+		edits: []edit{{"internal/controller/generating/status.go", "range waitingFor {", "range waitingFor[:0] {"}},
+		unit:  []string{"-run=TestStanding", "./internal/controller/generating"},
+	},
+	{
+		name:  "upgrade: one for nobody is enforced",
+		edits: []edit{{"internal/controller/upgrade/status.go", "case v.absent:", "case false:"}},
+		unit:  []string{"-run=TestSay", "./internal/controller/upgrade"},
+	},
 }
