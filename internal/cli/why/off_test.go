@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -47,7 +49,8 @@ func TestWhyWhileOff(t *testing.T) {
 func TestWhyWhileNotEnforced(t *testing.T) {
 	everything := func(client.ObjectList, string) bool { return true }
 	for _, reason := range []string{v1alpha1.ReasonNotIntercepted, v1alpha1.ReasonForbidden, v1alpha1.ReasonImpaired} {
-		c := clustertest.WithClaims(t, everything, clustertest.MakeClaim(nil), clustertest.NotEnforced(reason, "It is so.", now.Add(-time.Hour)))
+		c := clustertest.WithClaims(t, everything, clustertest.MakeClaim(nil), clustertest.NotEnforced(reason, "It is so.", now.Add(-time.Hour)),
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
 		for what, subject := range map[string]*cluster.Target{"an object": {GVK: clustertest.Claims, Namespace: "shop", Name: "c1"}, "a namespace": nil} {
 			report, err := findOf(t.Context(), c, subject)
 			if err != nil {
