@@ -241,7 +241,10 @@ ITSELF, AS A CHILD
 	untold := see(t, deployment(t))
 	untold.policies.Objects["deployment"].Status.AdoptedGeneration = 0
 	idle := see(t, deployment(t))
-	older := &policy.Policy{Name: "older", For: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, Action: v1alpha1.ActionDeny}
+	older, _ := policy.Compile(&v1alpha1.AllowancePolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "older"},
+		Spec:       v1alpha1.AllowancePolicySpec{For: v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1beta1", Kind: "Deployment"}},
+	}, nil)
 	idle.policies.Idle = []cluster.Idle{{Policy: older, Why: "the API server does not serve kind Deployment in apps/v1beta1"}}
 	upgraded := see(t, deployment(t))
 	upgraded.upgrades = []cluster.Upgrade{upgradeOfReplicaSets(t, "v2")}

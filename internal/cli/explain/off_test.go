@@ -51,8 +51,8 @@ func TestExplainWhileOff(t *testing.T) {
 // That policies about the object are not enforced is said once, and of others only that they are about others.
 func TestExplainWhileNotEnforced(t *testing.T) {
 	everything := func(client.ObjectList, string) bool { return true }
-	one, other, apart := clustertest.NotEnforced(v1alpha1.ReasonForbidden, "It is so.", now), clustertest.NotEnforced(v1alpha1.ReasonForbidden, "It is so.", now),
-		clustertest.NotEnforced(v1alpha1.ReasonForbidden, "It is so.", now)
+	one, other, apart := clustertest.NotEnforced(v1alpha1.ReasonForbidden, "Unwritten.", now), clustertest.NotEnforced(v1alpha1.ReasonForbidden, "Unwritten.", now),
+		clustertest.NotEnforced(v1alpha1.ReasonForbidden, "Unwritten.", now)
 	other.Name, apart.Name = "other", "apart"
 	apart.Spec.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 	c := clustertest.WithClaims(t, everything, clustertest.MakeClaim(nil), one, other, apart)
@@ -62,7 +62,7 @@ func TestExplainWhileNotEnforced(t *testing.T) {
 	}
 	report := build(seen)
 	page := render(report, text.Terminal{Width: text.DefaultWidth}, now)
-	if !strings.HasPrefix(page, "Not enforced (Forbidden): AllowancePolicy claims, other, ") || strings.Count(page, "It is so.") != 1 {
+	if !strings.HasPrefix(page, "Not enforced (Forbidden): AllowancePolicy claims, other, ") || strings.Count(page, "Unwritten.") != 1 {
 		t.Errorf("explain:\n%s", page)
 	}
 	why := map[string]string{}

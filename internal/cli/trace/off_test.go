@@ -51,13 +51,13 @@ func TestTraceWhileOff(t *testing.T) {
 func TestTraceWhileNotEnforced(t *testing.T) {
 	now := time.Now()
 	everything := func(client.ObjectList, string) bool { return true }
-	c := clustertest.WithClaims(t, everything, clustertest.MakeClaim(nil), clustertest.NotEnforced(v1alpha1.ReasonForbidden, "It is so.", now.Add(-time.Hour)))
+	c := clustertest.WithClaims(t, everything, clustertest.MakeClaim(nil), clustertest.NotEnforced(v1alpha1.ReasonForbidden, "Unwritten.", now.Add(-time.Hour)))
 	report, err := tell(t.Context(), c, cluster.Target{GVK: clustertest.Claims, Namespace: "shop", Name: "c1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := render(report, text.Terminal{Width: text.DefaultWidth}, false, now)
-	if !strings.HasPrefix(page, "Not enforced (Forbidden): ") || strings.Count(page, "It is so.") != 1 {
+	if !strings.HasPrefix(page, "Not enforced (Forbidden): ") || strings.Count(page, "Unwritten.") != 1 {
 		t.Errorf("trace:\n%s", page)
 	}
 }

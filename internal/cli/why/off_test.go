@@ -49,7 +49,7 @@ func TestWhyWhileOff(t *testing.T) {
 func TestWhyWhileNotEnforced(t *testing.T) {
 	everything := func(client.ObjectList, string) bool { return true }
 	for _, reason := range []string{v1alpha1.ReasonNotIntercepted, v1alpha1.ReasonForbidden, v1alpha1.ReasonImpaired} {
-		c := clustertest.WithClaims(t, everything, clustertest.MakeClaim(nil), clustertest.NotEnforced(reason, "It is so.", now.Add(-time.Hour)),
+		c := clustertest.WithClaims(t, everything, clustertest.MakeClaim(nil), clustertest.NotEnforced(reason, "Unwritten.", now.Add(-time.Hour)),
 			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
 		for what, subject := range map[string]*cluster.Target{"an object": {GVK: clustertest.Claims, Namespace: "shop", Name: "c1"}, "a namespace": nil} {
 			report, err := findOf(t.Context(), c, subject)
@@ -57,7 +57,7 @@ func TestWhyWhileNotEnforced(t *testing.T) {
 				t.Fatal(err)
 			}
 			page := render(report, text.Terminal{Width: text.DefaultWidth}, false, now)
-			if !strings.HasPrefix(page, "Not enforced ("+reason+"): AllowancePolicy claims, ") || strings.Count(page, "It is so.") != 1 {
+			if !strings.HasPrefix(page, "Not enforced ("+reason+"): AllowancePolicy claims, ") || strings.Count(page, "Unwritten.") != 1 {
 				t.Errorf("why of %s:\n%s", what, page)
 			}
 		}
