@@ -142,7 +142,7 @@ var _ = Describe("Least privilege", Ordered, func() {
 			), name)
 		}
 		ns := c.newNamespace(ctx)
-		Expect(c.alice().Create(ctx, builders.MakeDeployment(ns, "web").Replicas(2))).To(MatchError(ContainSubstring("cannot be written down")))
+		Expect(c.alice().Create(ctx, builders.MakeDeployment(ns, "web").Replicas(2).Obj())).To(MatchError(ContainSubstring("cannot be written down")))
 		out, err := c.alice().kausality(ctx, ns, "why")
 		Expect(err).NotTo(HaveOccurred(), out)
 		Expect(out).To(HavePrefix("Not enforced (Impaired): AllowancePolicy "))
