@@ -21,6 +21,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/policy"
 )
 
 // Platform is the list of user names that keep a cluster alive; what they do to
@@ -42,6 +44,21 @@ var DefaultPlatform = Platform{
 	"system:serviceaccount:kube-system:pod-garbage-collector",
 	"system:serviceaccount:kube-system:taint-eviction-controller",
 	"system:serviceaccount:kube-system:ttl-after-finished-controller",
+}
+
+// FollowsDeletion reports whether a requester deletes nothing but what goes with something else that is gone: its owners,
+// its namespace or its node.
+func FollowsDeletion(r policy.Requester) bool {
+	switch r.Username {
+	case controllerManager,
+		"system:serviceaccount:kube-system:generic-garbage-collector",
+		"system:serviceaccount:kube-system:namespace-controller",
+		"system:serviceaccount:kube-system:node-controller",
+		"system:serviceaccount:kube-system:pod-garbage-collector":
+		return true
+	default:
+		return slices.Contains(r.Groups, nodesGroup)
+	}
 }
 
 const (

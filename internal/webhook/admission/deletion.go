@@ -80,6 +80,8 @@ func (v *Validator) keepPlatformDeletion(ctx context.Context, r *request, f *fac
 	outside := slices.ContainsFunc(f.OwnPolicies, deletesOutside)
 	parts := outside && r.namespace != ""
 	follows := f.Deletion != nil && f.record == nil && len(f.index.For(r.gvk.GroupKind())) > 0 || outside && !parts
+	// Nothing above it tells of what a platform actor deletes for reasons of its own, as who deletes what has finished.
+	follows = follows || !parts && len(f.OwnPolicies) > 0 && f.Deletion == nil && !decision.FollowsDeletion(f.Requester)
 	if !parts && !follows {
 		return nil
 	}
