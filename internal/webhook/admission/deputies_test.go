@@ -85,6 +85,9 @@ func TestDeputies(t *testing.T) {
 		"who may makes one": {
 			user: "alice", groups: platformTeam, after: autoscaler("v2", 9), cached: deployment(3), noted: true,
 		},
+		"who may makes one for what has a number withheld": {
+			user: "alice", groups: platformTeam, after: autoscaler("v2", 9), cached: unsettled(deployment(3, held("spec.replicas", "2"))), noted: true, warned: true,
+		},
 		"who may makes one for what does not exist yet": {user: "alice", groups: platformTeam, after: autoscaler("v2", 9)},
 		"a stranger changes one": {
 			user: "mallory", before: autoscaler("v2", 9), after: autoscaler("v2", 10), cached: deployment(3), live: deployment(3),

@@ -151,7 +151,7 @@ func (v *Validator) answer(r *request, ru *ruling) admission.Response {
 	if text := ru.sparedAudit(); text != "" {
 		resp.AuditAnnotations[auditUncaused] = text
 	}
-	resp.Warnings = warnings(r, ru.outcome)
+	resp.Warnings = append(warnings(r, ru.outcome), ru.deputy.leftWithheld()...)
 	return resp
 }
 

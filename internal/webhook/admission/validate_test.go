@@ -289,6 +289,69 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// Who could approve a number of replicas that is withheld, and scales to it, is told that this does not.
+func TestScaleToWhatIsWithheld(t *testing.T) {
+	behind := unsettled(deployment(3, held("spec.replicas", "2")))
+	for name, tc := range map[string]struct {
+		user   string
+		groups []string
+		want   string
+	}{
+		"by who may approve it": {
+			user: "alice", groups: platformTeam,
+			want: "kausality: something stays withheld of Deployment web: the change of spec.replicas by mallory is withheld, and to write the same value does not " +
+				"approve it; Group platform-team may approve it: kubectl annotate -n default deployment web kausality.io/approve='spec.replicas@c8b860bc0af6'",
+		},
+		"by somebody else": {user: "mallory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): behind}}
+			w.live = w.cached
+			_, validator := w.hooks(t, deploymentPolicy)
+			resp := validator.Handle(t.Context(), scaling(t, tc.user, tc.groups, 3, 3))
+			if !resp.Allowed {
+				t.Fatalf("refused: %+v", resp.Result)
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(resp.Warnings, "\n")); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a platform actor deletes for reasons of its own is recorded as anybody's: nothing above tells of it.
+func TestDeletionByPlatform(t *testing.T) {
+	const kubeSystem = "system:serviceaccount:kube-system:"
+	for name, tc := range map[string]struct {
+		user   string
+		object *unstructured.Unstructured
+		want   []string
+	}{
+		"of what has finished":            {user: kubeSystem + "ttl-after-finished-controller", object: deployment(3), want: []string{kubeSystem + "ttl-after-finished-controller"}},
+		"of what is below":                {user: kubeSystem + "ttl-after-finished-controller", object: replicaSet(3), want: []string{kubeSystem + "ttl-after-finished-controller"}},
+		"of what no policy is for":        {user: kubeSystem + "ttl-after-finished-controller", object: pod()},
+		"of what goes with its owner":     {user: kubeSystem + "generic-garbage-collector", object: replicaSet(3)},
+		"of what goes with its namespace": {user: kubeSystem + "namespace-controller", object: deployment(3)},
+		"of what goes with its node":      {user: kubeSystem + "node-controller", object: deployment(3)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parents := map[string]*unstructured.Unstructured{key("Deployment", "web"): deployment(3), key("ReplicaSet", "web-1"): replicaSet(3)}
+			w := &world{cached: parents, live: parents}
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			if resp := validator.Handle(t.Context(), asking(t, tc.user, nil, tc.object, nil)); !resp.Allowed {
+				t.Fatalf("refused: %+v", resp.Result)
+			}
+			var got []string
+			for _, d := range w.deletions {
+				got = append(got, d.User)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("recorded deletions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // scaling returns the request to scale Deployment web.
 func scaling(tb testing.TB, user string, groups []string, from, to int64) admission.Request {
 	tb.Helper()

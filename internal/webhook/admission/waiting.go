@@ -40,17 +40,33 @@ func (f *facts) waiting(grant decision.Grant, told ...string) []string {
 }
 
 // leftWithheld returns what a requester is told who could approve something that stays withheld, of a write that
-// earns nothing, such as one of the value that the object has already: nothing follows from that either.
+// earns nothing, such as one of the value that the object has already: nothing follows from that either. To scale it to
+// the number that it has is such a write.
 func (o *outcome) leftWithheld(r *request) []string {
-	if r.operation != decision.Update || r.subresource != "" || r.new.GetDeletionTimestamp() != nil || o.Operator || len(o.grant.Allowances) > 0 {
+	isWrite := r.subresource == "" || r.subresource == subresourceScale
+	if r.operation != decision.Update || !isWrite || r.new.GetDeletionTimestamp() != nil || o.Operator || len(o.grant.Allowances) > 0 {
 		return nil
 	}
-	held := o.mayApproveOf(o.otherWithheld(o.grant))
+	return o.staysWithheld(o.otherWithheld(o.grant), "to write the same value")
+}
+
+// leftWithheld is the same of what the object would scale: who makes that may have wanted the number which is withheld
+// there. What there is of it stays withheld.
+func (d *delegation) leftWithheld() []string {
+	if d == nil || !d.exists {
+		return nil
+	}
+	return d.facts.staysWithheld(decision.Withheld(d.facts.Child.Standing).Allowances(), "to have it scaled")
+}
+
+// staysWithheld says that some of the withheld changes, which the requester may approve, stay so whatever else is done.
+func (f *facts) staysWithheld(withheld []v1alpha1.Allowance, whatever string) []string {
+	held := f.mayApproveOf(withheld)
 	if len(held) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("kausality: "+decision.StaysWithheld+"%s: %s, and to write the same value does not approve it; %s may approve it: %s",
-		objectText(o.Child.GVK.Kind, o.Child.Name), withheldText(held), anyOf(o.approversOf(withheldPaths(held))), o.approving(held))}
+	return []string{fmt.Sprintf("kausality: "+decision.StaysWithheld+"%s: %s, and %s does not approve it; %s may approve it: %s",
+		objectText(f.Child.GVK.Kind, f.Child.Name), withheldText(held), whatever, anyOf(f.approversOf(withheldPaths(held))), f.approving(held))}
 }
 
 // mayApproveOf returns those of the withheld changes that the requester may approve.
