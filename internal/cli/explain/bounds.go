@@ -231,8 +231,13 @@ func (h *holder) mayInitiateAbove(kind schema.GroupKind) bool {
 
 func (h *holder) permission(e ledger.Entry) Permission {
 	return Permission{
-		What: phrase.Allowance(e.Allowance), Because: phrase.Trace(e.Initiator, e.Trace), Allowance: &e.Allowance, When: h.when(e),
+		What: phrase.Allowance(e.Allowance), Because: phrase.Trace(e.Initiator, h.hops(e)), Allowance: &e.Allowance, When: h.when(e),
 	}
+}
+
+// hops returns the trace of an entry of the object's ledger, with the object by its name.
+func (h *holder) hops(e ledger.Entry) []v1alpha1.TraceHop {
+	return phrase.Named(e.Trace, v1alpha1.TargetReference{Kind: h.GVK.Kind, Name: h.Name})
 }
 
 // rules returns what changes of the object would allow.

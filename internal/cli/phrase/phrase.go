@@ -158,6 +158,23 @@ func Trace(initiator string, hops []v1alpha1.TraceHop) string {
 	return strings.Join(parts, " → ")
 }
 
+// Named fills in the name and the namespace of the object that carries a trace: its creation did
+// not know its name yet, where the API server made that up.
+func Named(trace []v1alpha1.TraceHop, ref v1alpha1.TargetReference) []v1alpha1.TraceHop {
+	trace = slices.Clone(trace)
+	last := len(trace) - 1
+	if last < 0 || trace[last].Kind != ref.Kind {
+		return trace
+	}
+	if trace[last].Name == "" {
+		trace[last].Name = ref.Name
+	}
+	if trace[last].Name == ref.Name && trace[last].Namespace == "" {
+		trace[last].Namespace = ref.Namespace
+	}
+	return trace
+}
+
 // Change says what the hop of a trace does with an object of a kind: the field that changes, but
 // of an upgrade in words.
 func Change(kind, field string) string {

@@ -249,6 +249,7 @@ func (s *sight) mark(report *Report) {
 			n.Asked = n.Kind == s.target.GVK.Kind && n.Name == s.target.Name && mayBeOne(n.Namespace, s.target.Namespace)
 			n.Gone = n.Asked && s.gone || !n.Asked && s.isMissing(n)
 		})
+		c.First.visit((*Node).markReplaced)
 	}
 	for _, child := range s.below {
 		if !child.isAmong(explained) {

@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/record"
 )
 
@@ -61,10 +62,10 @@ func linksOf(rec *v1alpha1.AllowanceRecord) []link {
 }
 
 func ofAllowance(ref v1alpha1.TargetReference, a v1alpha1.Allowance) link {
-	l := link{initiator: a.Initiator, hops: named(a.Trace, ref), active: true}
+	l := link{initiator: a.Initiator, hops: phrase.Named(a.Trace, ref), active: true}
 	if a.Relation == v1alpha1.RelationWithheld {
 		l.why, l.withheld, l.active = string(a.Relation), true, false
-		l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Generation: a.Generation, Field: a.Mutation}}, ref)
+		l.hops = phrase.Named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Generation: a.Generation, Field: a.Mutation}}, ref)
 	}
 	return l
 }
@@ -72,7 +73,7 @@ func ofAllowance(ref v1alpha1.TargetReference, a v1alpha1.Allowance) link {
 // ofHistory leaves out what says nothing of causes: refusals, and the ends of
 // allowances.
 func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, bool) {
-	l := link{initiator: e.Initiator, time: &e.Time, since: &e.Time, hops: named(e.Trace, ref)}
+	l := link{initiator: e.Initiator, time: &e.Time, since: &e.Time, hops: phrase.Named(e.Trace, ref)}
 	if e.FirstTime != nil {
 		l.since = e.FirstTime
 	}
@@ -89,13 +90,13 @@ func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, boo
 	case v1alpha1.EventExercised, v1alpha1.EventAllowed, v1alpha1.EventWarned, v1alpha1.EventAudited, v1alpha1.EventBreakGlass:
 		if e.Kind == "" && len(e.Paths) > 0 { // It is about the object itself.
 			l.initiator, l.why = e.User, e.Reason
-			l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Field: e.Paths[0]}}, ref)
+			l.hops = phrase.Named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Field: e.Paths[0]}}, ref)
 			return l, true
 		}
 		l.kind, l.in, l.names, l.what = e.Kind, cmp.Or(e.Namespace, ref.Namespace), e.Names, happened(e)
 		if l.initiator == "" || len(l.hops) == 0 {
 			l.initiator, l.why = e.User, e.Reason
-			l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name}}, ref)
+			l.hops = phrase.Named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name}}, ref)
 		}
 		return l, true
 	default:
@@ -120,40 +121,30 @@ func ofFields(l link, e v1alpha1.HistoryEntry) []link {
 }
 
 func ofDeletion(ref v1alpha1.TargetReference, d *v1alpha1.Deletion) link {
-	l := link{initiator: d.Initiator, time: &d.Time, since: &d.Time, hops: named(d.Trace, ref)}
+	l := link{initiator: d.Initiator, time: &d.Time, since: &d.Time, hops: phrase.Named(d.Trace, ref)}
 	if l.initiator == "" || len(l.hops) == 0 {
 		l.initiator, l.why = d.User, string(v1alpha1.EventDeleted)
-		l.hops = named([]v1alpha1.TraceHop{record.DeletedHop(ref)}, ref)
+		l.hops = phrase.Named([]v1alpha1.TraceHop{record.DeletedHop(ref)}, ref)
 	}
 	return l
 }
 
-// named fills in the name and the namespace of the object that carries a trace: its creation did
-// not know its name yet.
-func named(trace []v1alpha1.TraceHop, ref v1alpha1.TargetReference) []v1alpha1.TraceHop {
-	trace = slices.Clone(trace)
-	last := len(trace) - 1
-	if last < 0 || trace[last].Kind != ref.Kind {
-		return trace
-	}
-	if trace[last].Name == "" {
-		trace[last].Name = ref.Name
-	}
-	if trace[last].Name == ref.Name && trace[last].Namespace == "" {
-		trace[last].Namespace = ref.Namespace
-	}
-	return trace
-}
+// What happened to a child at the end of a way, where it is no change of it.
+const (
+	whatCreated = "created"
+	whatDeleted = "deleted"
+	whatEvicted = "evicted"
+)
 
 // happened says what a request did to a child.
 func happened(e v1alpha1.HistoryEntry) string {
 	switch e.Operation {
 	case "Create":
-		return "created"
+		return whatCreated
 	case "Delete":
-		return "deleted"
+		return whatDeleted
 	case "Eviction":
-		return "evicted"
+		return whatEvicted
 	default:
 		return "changed " + strings.Join(e.Paths, ", ")
 	}

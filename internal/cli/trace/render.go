@@ -186,6 +186,9 @@ func (d drawing) label(n *Node) string {
 	if n.What != "" {
 		label += "  " + phrase.Change(n.Kind, n.What)
 	}
+	if n.Again {
+		label += ", and made again"
+	}
 	if len(n.Generations) > 0 {
 		label += d.terminal.Paint(text.Faint, ", "+generations(n.Generations))
 	}

@@ -93,10 +93,14 @@ type Node struct {
 	Asked bool `json:"asked,omitempty"`
 	// Gone is true where the object is known not to exist any more.
 	Gone bool `json:"gone,omitempty"`
+	// Again is true of an object that was deleted, or evicted, and was made again under its name since.
+	Again bool `json:"again,omitempty"`
 	// Next are the objects below.
 	Next []*Node `json:"next,omitempty"`
 
 	end bool
+	// last is when it happened, of an end, as far as that is known.
+	last *metav1.Time
 }
 
 // Child is an object below another.

@@ -423,6 +423,27 @@ carol, 5m ago
 2 objects had that name; this is about the last. All: kubectl get allowancerecords -n shop
 `,
 		},
+		"what was replaced under its name, and what was not": {
+			sight: sight{
+				target: target("apps", "Deployment", "web"), uid: "web", listed: []string{"Pod"}, listedIn: "shop",
+				below: []Child{{Kind: "Pod", Name: "db-0"}, {Kind: "Pod", Name: "db-1"}},
+				records: []v1alpha1.AllowanceRecord{recordOf("Deployment", "web", "", history(
+					pods(time.Minute, "Create", "alice", []v1alpha1.TraceHop{scaled}, "db-0"), pods(2*time.Minute, "Delete", "alice", []v1alpha1.TraceHop{scaled}, "db-1", "db-0"),
+					pods(3*time.Minute, "Create", "alice", []v1alpha1.TraceHop{scaled}, "db-2", "db-1"), pods(time.Minute, "Delete", "alice", []v1alpha1.TraceHop{scaled}, "db-2"),
+				))},
+			},
+			want: `Deployment/web in namespace shop, Steady
+
+alice, 3m ago
+└── Deployment/web  spec.replicas, generation 2
+    ├── Pod/db-0  created
+    ├── Pod/db-1  created
+    ├── Pod/db-2  created (gone)
+    ├── Pod/db-0  deleted, and made again
+    ├── Pod/db-1  deleted
+    └── Pod/db-2  deleted (gone)
+`,
+		},
 		"what is open, and what is withheld": {
 			sight: sight{
 				target: target("apps", "Deployment", "web"), uid: "web",

@@ -83,7 +83,25 @@ func (c *Cause) add(l link) {
 	node.CarriedOut = node.CarriedOut || l.carriedOut
 	for _, name := range l.names {
 		end := v1alpha1.TraceHop{Kind: l.kind, Name: name, Namespace: l.in, Field: l.what}
-		node.follow(end).end = true
+		at := node.follow(end)
+		at.end = true
+		if at.last == nil || l.time != nil && at.last.Before(l.time) {
+			at.last = l.time
+		}
+	}
+}
+
+// markReplaced says of the ends at which an object was deleted that it has been made again under its name: it is there,
+// and its creation is among the ends beside them, and not known to be the earlier one.
+func (n *Node) markReplaced() {
+	for _, gone := range n.Next {
+		if !gone.end || gone.Gone || gone.What != whatDeleted && gone.What != whatEvicted {
+			continue
+		}
+		gone.Again = slices.ContainsFunc(n.Next, func(made *Node) bool {
+			return made.end && made.What == whatCreated && made.Kind == gone.Kind && made.Name == gone.Name && mayBeOne(made.Namespace, gone.Namespace) &&
+				!made.last.Before(gone.last)
+		})
 	}
 }
 
