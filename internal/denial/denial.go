@@ -32,9 +32,39 @@ const Together = time.Minute
 // was approved.
 func Passed(history []v1alpha1.HistoryEntry, d *v1alpha1.Decision) bool {
 	return slices.ContainsFunc(since(history, d), func(e v1alpha1.HistoryEntry) bool {
-		return isLetThrough(e.Event) && isOf(e, d) &&
-			!slices.ContainsFunc(d.Paths, func(path string) bool { return !slices.Contains(e.Paths, path) })
+		return isLetThrough(e.Event) && isOf(e, d) && hasAll(e.Paths, d.Paths)
 	})
+}
+
+// PassedFor returns who else was let through later with what somebody was denied, the latest; empty where nobody was. An
+// eviction is a deletion, whoever asks for either. Of an entry that tells of several children it is known of the latest
+// when that was, of the others only that all of it was later.
+func PassedFor(history []v1alpha1.HistoryEntry, d *v1alpha1.Decision) string {
+	for _, e := range since(history, d) {
+		isLater := len(e.Names) > 0 && e.Names[0] == d.Name || e.FirstTime == nil || d.Time.Before(e.FirstTime)
+		if isLater && isLetThrough(e.Event) && e.User != d.User && isOfChild(e, d) && does(e.Operation) == does(d.Operation) &&
+			(does(d.Operation) == operationDelete || hasAll(e.Paths, d.Paths)) {
+			return e.User
+		}
+	}
+	return ""
+}
+
+const (
+	operationDelete   = "Delete"
+	operationEviction = "Eviction"
+)
+
+// does returns what an operation does to the object.
+func does(operation string) string {
+	if operation == operationEviction {
+		return operationDelete
+	}
+	return operation
+}
+
+func hasAll(has, paths []string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool { return !slices.Contains(has, path) })
 }
 
 // Answered reports whether something came after a denial that may help with it: a change of the parent
@@ -65,7 +95,12 @@ func since(history []v1alpha1.HistoryEntry, d *v1alpha1.Decision) []v1alpha1.His
 
 // isOf reports whether an entry is about the same user's same operation on the same child.
 func isOf(e v1alpha1.HistoryEntry, d *v1alpha1.Decision) bool {
-	return e.User == d.User && e.Operation == d.Operation && e.Kind == d.Kind && e.Namespace == d.Namespace && (d.Name == "" || slices.Contains(e.Names, d.Name))
+	return e.User == d.User && e.Operation == d.Operation && isOfChild(e, d)
+}
+
+// isOfChild reports whether an entry is about the same child.
+func isOfChild(e v1alpha1.HistoryEntry, d *v1alpha1.Decision) bool {
+	return e.Kind == d.Kind && e.Namespace == d.Namespace && (d.Name == "" || slices.Contains(e.Names, d.Name))
 }
 
 // isLetThrough reports whether an event is a change of a child that was let through.

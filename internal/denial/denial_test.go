@@ -114,3 +114,53 @@ func TestAnswered(t *testing.T) {
 		})
 	}
 }
+
+func TestPassedFor(t *testing.T) {
+	refused := entry(5, v1alpha1.EventDenied, nil)
+	alices := func(change func(*v1alpha1.HistoryEntry)) v1alpha1.HistoryEntry {
+		return entry(6, v1alpha1.EventAllowed, func(e *v1alpha1.HistoryEntry) {
+			e.User = "alice"
+			if change != nil {
+				change(e)
+			}
+		})
+	}
+	first := func(second int) *metav1.Time {
+		at := at(second)
+		return &at
+	}
+	deleted := *denied
+	deleted.Operation, deleted.Paths = "Delete", []string{"delete"}
+	tests := map[string]struct {
+		denied  *v1alpha1.Decision
+		history []v1alpha1.HistoryEntry
+		want    string
+	}{
+		"nothing is known":         {},
+		"whoever it was did":       {history: []v1alpha1.HistoryEntry{entry(6, v1alpha1.EventAllowed, nil), refused}},
+		"somebody else did":        {history: []v1alpha1.HistoryEntry{alices(nil), refused}, want: "alice"},
+		"somebody else did before": {history: []v1alpha1.HistoryEntry{refused, alices(func(e *v1alpha1.HistoryEntry) { e.Time = at(4) })}},
+		"somebody else was denied": {history: []v1alpha1.HistoryEntry{alices(func(e *v1alpha1.HistoryEntry) { e.Event = v1alpha1.EventDenied }), refused}},
+		"something else":           {history: []v1alpha1.HistoryEntry{alices(func(e *v1alpha1.HistoryEntry) { e.Paths = e.Paths[:1] }), refused}},
+		"of another child":         {history: []v1alpha1.HistoryEntry{alices(func(e *v1alpha1.HistoryEntry) { e.Names = e.Names[:1] }), refused}},
+		"of several, maybe before": {history: []v1alpha1.HistoryEntry{alices(func(e *v1alpha1.HistoryEntry) { e.FirstTime = first(4) }), refused}},
+		"of several, all later":    {history: []v1alpha1.HistoryEntry{alices(func(e *v1alpha1.HistoryEntry) { e.FirstTime = first(6) }), refused}, want: "alice"},
+		"of several, of this one last": {
+			history: []v1alpha1.HistoryEntry{alices(func(e *v1alpha1.HistoryEntry) { e.FirstTime, e.Names = first(4), []string{"s1", "s2"} }), refused}, want: "alice",
+		},
+		"an eviction for a deletion": {
+			denied:  &deleted,
+			history: []v1alpha1.HistoryEntry{alices(func(e *v1alpha1.HistoryEntry) { e.Operation, e.Paths = "Eviction", []string{"delete"} })}, want: "alice",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if tt.denied == nil {
+				tt.denied = denied
+			}
+			if got := PassedFor(tt.history, tt.denied); got != tt.want {
+				t.Errorf("passed for %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

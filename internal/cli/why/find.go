@@ -265,13 +265,7 @@ func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.
 		waiting := isOf(blocked, e)
 		if is(e) {
 			denied := deniedChild(rec, with, e)
-			denied.Waiting = waiting && !denied.ParentGone
-			denied.MayWait = !waiting && !denied.ParentGone && mayWait(&rec.Status, e)
-			denied.Held = held != nil && !denied.ParentGone && e.Reason != v1alpha1.ReasonNoRoom && (denied.Waiting || denied.MayWait || !held.After(e.Time.Time))
-			denied.Passed = !waiting && hasPassed(rec.Status.History, e)
-			if !denied.Waiting && !denied.MayWait && !denied.Passed && !denied.Held && !denied.ParentGone && denied.CarriedOut == nil && e.Reason != v1alpha1.ReasonNoRoom {
-				denied.Ended = endedSince(rec, e)
-			}
+			denied.becomes(rec, waiting, held)
 			out = append(out, denied)
 		}
 		if waiting {
@@ -280,6 +274,35 @@ func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.
 	}
 	return out
 }
+
+// becomes says what has become of a refused change of a child of a record's target, by which a controller waits, or not.
+// held is since when something of the target is withheld, nil where nothing is: what has passed does not wait for that.
+func (r *Refusal) becomes(rec *v1alpha1.AllowanceRecord, waiting bool, held *metav1.Time) {
+	e := r.HistoryEntry
+	r.Passed = !waiting && hasPassed(rec.Status.History, e)
+	if !waiting && !r.Passed {
+		r.PassedFor = passedFor(rec.Status.History, e)
+	}
+	if r.ParentGone {
+		return
+	}
+	// What is there already nobody waits to create, nor to delete what is gone: a field may be wanted otherwise.
+	isOver := r.Passed || r.PassedFor != "" && e.Operation != operationUpdate
+	r.Waiting = waiting
+	r.MayWait = !waiting && !isOver && mayWait(&rec.Status, e)
+	if r.MayWait {
+		r.PassedFor = ""
+	}
+	if r.Passed || r.PassedFor != "" || e.Reason == v1alpha1.ReasonNoRoom {
+		return
+	}
+	r.Held = held != nil && (r.Waiting || r.MayWait || !held.After(e.Time.Time))
+	if !r.Waiting && !r.MayWait && !r.Held && r.CarriedOut == nil {
+		r.Ended = endedSince(rec, e)
+	}
+}
+
+const operationUpdate = "Update"
 
 // withheldSince returns when the first of what is withheld of a record's target was, as far as the record still knows; nil
 // where nothing is. What was refused before, and nobody waits for, has another reason.
@@ -339,6 +362,18 @@ func hasPassed(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) bool {
 			Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Namespace: e.Namespace, Paths: e.Paths,
 		})
 	})
+}
+
+// passedFor returns who else was let through later with all of what somebody was denied; empty where nobody was.
+func passedFor(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) string {
+	user := ""
+	for _, name := range e.Names {
+		user = denial.PassedFor(history, &v1alpha1.Decision{Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Paths: e.Paths})
+		if user == "" {
+			return ""
+		}
+	}
+	return user
 }
 
 // deniedChild returns a change of a child of a record's target that was denied. Where the target is gone nothing

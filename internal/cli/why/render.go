@@ -303,6 +303,9 @@ func state(r Refusal, t text.Terminal) string {
 	if r.Passed {
 		return ", " + t.Paint(text.Good, "passed since")
 	}
+	if r.PassedFor != "" {
+		return ", " + t.Paint(text.Good, "done since by "+r.PassedFor)
+	}
 	return ""
 }
 
@@ -345,9 +348,12 @@ func remedyText(r Refusal, remedy Remedy) string {
 		return fmt.Sprintf("%sno change: letting go of it, or having %s adopt it, is for %s, in a request that does nothing else",
 			part, phrase.Target(r.Parent), phrase.Who(remedy.Initiators))
 	}
+	if remedy.OfChild {
+		return fmt.Sprintf("%sno change, if %s does it, who may initiate on %s itself", part, phrase.Who(remedy.Initiators), childText(r))
+	}
 	if remedy.Trigger == "" && remedy.Policy != "" {
-		return fmt.Sprintf("%sno change, if %s does it while %s is steady and nothing of it is withheld (maintaining, AllowancePolicy %s)",
-			part, phrase.Who(remedy.Initiators), phrase.Target(r.Parent), remedy.Policy)
+		return fmt.Sprintf("%sno change, if %s does it while %s is steady and nothing of it is withheld%s (maintaining, AllowancePolicy %s)",
+			part, phrase.Who(remedy.Initiators), phrase.Target(r.Parent), ofChild(r, remedy.Conditions), remedy.Policy)
 	}
 	if remedy.Trigger == "" {
 		return part + "no rule of " + strings.Join(r.Policies, ", ") + ", whatever changes: it would need another rule" + orGlass(r, remedy)
@@ -358,4 +364,12 @@ func remedyText(r Refusal, remedy Remedy) string {
 		text += ", if " + strings.Join(remedy.Conditions, " and ")
 	}
 	return text
+}
+
+// ofChild says which conditions have to hold of what was refused.
+func ofChild(r Refusal, conditions []string) string {
+	if len(conditions) == 0 {
+		return ""
+	}
+	return ", once this holds of " + childText(r) + ": " + strings.Join(conditions, " and ")
 }

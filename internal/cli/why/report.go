@@ -106,6 +106,8 @@ type Refusal struct {
 	MayWait bool `json:"mayWait,omitempty"`
 	// Passed is true where whoever was refused it was let through with it since.
 	Passed bool `json:"passed,omitempty"`
+	// PassedFor is somebody else who was let through with the same since, or, of a deletion, with which the child is gone.
+	PassedFor string `json:"passedFor,omitempty"`
 	// CarriedOut is whose withheld change was carried out since, although nobody approved it: then nothing waits for
 	// what is refused here.
 	CarriedOut *CarriedOut `json:"carriedOut,omitempty"`
@@ -183,7 +185,9 @@ type Remedy struct {
 	// LetGo is true where the part lets go of the child, or has the parent adopt it: that takes no rule, and is for who
 	// may use what the parent allows, the Initiators, in a request that does nothing else.
 	LetGo bool `json:"letGo,omitempty"`
-	// Conditions of the rule, which have to hold too.
+	// OfChild is true where the Initiators may do it as who may initiate on the child itself, whatever the parent allows.
+	OfChild bool `json:"ofChild,omitempty"`
+	// Conditions of the rule, or of the entry that needs none, which have to hold too.
 	Conditions []string `json:"conditions,omitempty"`
 }
 

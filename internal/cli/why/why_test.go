@@ -144,6 +144,41 @@ func TestSeveralWait(t *testing.T) {
 	}
 }
 
+// TestPassedDoesNotWait has something withheld of the parent while a change of a child that was refused has passed, or was
+// made by somebody else, since.
+func TestPassedDoesNotWait(t *testing.T) {
+	letThrough := func(operation, child, path, user string) v1alpha1.HistoryEntry {
+		e := denialOf(time.Minute, operation, child, path)
+		e.Event, e.User = v1alpha1.EventExercised, user
+		return e
+	}
+	rec := recordOf("web", v1alpha1.AllowanceRecordStatus{
+		Active:  []v1alpha1.Allowance{{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "eve", Generation: 2}},
+		Blocked: &v1alpha1.Blocked{Since: before(3 * time.Minute), User: "mallory"},
+		History: []v1alpha1.HistoryEntry{
+			letThrough("Create", "made", "create", "mallory"), letThrough("Eviction", "drained", "delete", "alice"), letThrough("Update", "scaled", "spec.replicas", "alice"),
+			denialOf(2*time.Minute, "Update", "latest", "spec.replicas"), denialOf(3*time.Minute, "Create", "made", "create"),
+			denialOf(3*time.Minute, "Delete", "drained", "delete"), denialOf(3*time.Minute, "Update", "scaled", "spec.replicas"),
+			denialOf(time.Hour, "Update", "scaled", "spec.replicas"),
+		},
+	})
+	type told struct {
+		State string
+		Held  bool
+	}
+	got := map[string]told{}
+	for _, r := range collect([]v1alpha1.AllowanceRecord{rec}, scene{Policies: policies(t)}, nil).Refusals {
+		got[r.Operation+" "+r.Names[0]+" "+now.Sub(r.Time.Time).String()] = told{state(r, text.Terminal{}), r.Held}
+	}
+	want := map[string]told{
+		"Update latest 2m0s": {", still waiting", true}, "Create made 3m0s": {", passed since", false}, "Delete drained 3m0s": {", done since by alice", false},
+		"Update scaled 3m0s": {", may be waiting, too", true}, "Update scaled 1h0m0s": {", done since by alice", false},
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("what is told (-want +got):\n%s", diff)
+	}
+}
+
 // What was refused before something was withheld, and nobody waits for, does not wait for that.
 func TestRefusedBeforeItWasWithheld(t *testing.T) {
 	mark := v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "eve", Generation: 2}
