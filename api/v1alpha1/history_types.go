@@ -130,4 +130,14 @@ type HistoryEntry struct {
 	// +optional
 	// +listType=atomic
 	Versions []RequestVersion `json:"versions,omitempty"`
+	// childInitiators are who may make a denied change by the policies for the child itself, whatever
+	// the target allows.
+	// +optional
+	// +listType=atomic
+	ChildInitiators []string `json:"childInitiators,omitempty"`
+	// lettingGo are those of the paths of a denied change that let go of the child, or have the target
+	// adopt it, as its controller does: that takes no rule, and is for who may use its allowances.
+	// +optional
+	// +listType=atomic
+	LettingGo []string `json:"lettingGo,omitempty"`
 }

@@ -69,6 +69,8 @@ type Verdict struct {
 	// Uncovered are the acts that nothing covers; the verdict is then BreakGlass,
 	// Warned, Audited or Denied.
 	Uncovered []Act
+	// Maintainers are who may do it without an allowance.
+	Maintainers []Maintainer
 	// Exercised is the allowance that is said to have caused the request, where
 	// one covers it.
 	Exercised *ledger.Entry
@@ -272,9 +274,10 @@ func enforced(in *Input, judged judgement) (Verdict, bool) {
 // uncovered returns the verdict, still to be given, on what nothing covers.
 func (in *Input) uncovered(judged judgement) Verdict {
 	return Verdict{
-		Policies:  in.Bounding(),
-		Uncovered: judged.uncovered,
-		TakenBack: in.takenBack(),
-		Withheld:  Withheld(in.Parent.Standing),
+		Policies:    in.Bounding(),
+		Uncovered:   judged.uncovered,
+		Maintainers: judged.maintainers,
+		TakenBack:   in.takenBack(),
+		Withheld:    Withheld(in.Parent.Standing),
 	}
 }

@@ -30,9 +30,10 @@ import (
 // judgement is how the acts of a request stand to the parent's section and
 // ledger.
 type judgement struct {
-	reason    Reason
-	uncovered []Act
-	exercised *ledger.Entry
+	reason      Reason
+	uncovered   []Act
+	exercised   *ledger.Entry
+	maintainers []Maintainer
 }
 
 // judge holds each act against the section of the parent's phase and against the
@@ -66,6 +67,9 @@ func (in *Input) judge(ctx context.Context) judgement {
 	j.reason = reasonFor(phase, sectionOnly, ledgerOnly && j.exercised != nil)
 	if in.Leaves && len(j.uncovered) == 0 {
 		j.reason = ReasonReleased // Whatever else it does: from now on nothing bounds the child.
+	}
+	if len(j.uncovered) > 0 {
+		j.maintainers = in.maintainers(ctx, j.uncovered, conditions)
 	}
 	return j
 }

@@ -30,10 +30,15 @@ import (
 // allow: no rule is about them, and no section for the phase. through are the policies for what the
 // parent reads.
 func (in *Input) Impossible(acts []Act, through []*policy.Policy) []Act {
+	return slices.DeleteFunc(in.Ruleless(acts, through), func(act Act) bool { return in.isMaintained(act, anyEntry) })
+}
+
+// Ruleless filters acts to those that no change of the parent, nor of what it reads, would ever allow, as no rule is about
+// them, nor what an initializing parent may do: an entry of a maintaining section may be all that lets them through.
+func (in *Input) Ruleless(acts []Act, through []*policy.Policy) []Act {
 	var out []Act
 	for _, act := range acts {
-		if !in.IsPossible(act, through) && !in.isInitializing(act) && !in.isLetGo(act) &&
-			!in.isMaintained(act, anyEntry) {
+		if !in.IsPossible(act, through) && !in.isInitializing(act) && !in.isLetGo(act) {
 			out = append(out, act)
 		}
 	}
@@ -95,27 +100,6 @@ func (in *Input) IsForOthers(acts []Act) bool {
 	})
 }
 
-// Maintainers names who may do all of the acts now without an allowance, besides those who may use
-// the parent's; above are who may initiate there.
-func (in *Input) Maintainers(acts []Act, above []string) []string {
-	if in.Parent.Phase() != v1alpha1.PhaseSteady || in.Parent.OneSided || in.IsStray() || slices.ContainsFunc(acts, in.heldBack) {
-		return nil
-	}
-	var out []string
-	for _, p := range in.Parent.Policies {
-		for _, m := range p.Maintaining {
-			switch {
-			case len(m.Conditions) > 0 || slices.ContainsFunc(acts, func(act Act) bool { return !allows(m.Entry, in.Child.GVK.GroupKind(), act) }):
-			case len(m.Subjects) > 0:
-				out = append(out, m.Who()...)
-			default:
-				out = append(out, above...)
-			}
-		}
-	}
-	return out
-}
-
 // isInitializing reports whether the parent is new and the act one of those that may then be done, if
 // nothing is withheld.
 func (in *Input) isInitializing(act Act) bool {
@@ -133,7 +117,12 @@ const WouldAdopt = "would adopt it without a cause"
 
 // IsLetGo reports whether one of the acts lets go of the child, or adopts it, as the parent's controller
 // does: that takes no rule, and is for whoever may use the parent's allowances.
-func (in *Input) IsLetGo(acts []Act) bool { return slices.ContainsFunc(acts, in.isLetGo) }
+func (in *Input) IsLetGo(acts []Act) bool { return len(in.LettingGo(acts)) > 0 }
+
+// LettingGo filters acts to those.
+func (in *Input) LettingGo(acts []Act) []Act {
+	return slices.DeleteFunc(slices.Clone(acts), func(act Act) bool { return !in.isLetGo(act) })
+}
 
 func (in *Input) isLetGo(act Act) bool {
 	return in.Release && act.Operation == Update && lineage.IsLineage(act.Change.Path)

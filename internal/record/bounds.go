@@ -46,6 +46,7 @@ func shortened(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	}
 	e.Paths, e.Names, e.Policies = shortList(e.Paths, most), shortTexts(e.Names), shortTexts(e.Policies)
 	e.Trace, e.Versions = shortTrace(e.Trace), shortVersions(e.Versions)
+	e.ChildInitiators, e.LettingGo = shortTexts(e.ChildInitiators), shortTexts(e.LettingGo)
 	return e
 }
 
@@ -54,6 +55,7 @@ func shortDecision(d v1alpha1.Decision) v1alpha1.Decision {
 	d.Message = cut(d.Message, maxMessage)
 	d.Paths, d.Policies = shortTexts(d.Paths), shortTexts(d.Policies)
 	d.Trace, d.Versions = shortTrace(d.Trace), shortVersions(d.Versions)
+	d.ChildInitiators, d.LettingGo = shortTexts(d.ChildInitiators), shortTexts(d.LettingGo)
 	return d
 }
 

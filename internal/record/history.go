@@ -178,7 +178,7 @@ func nextStep(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 func sizeOf(e *v1alpha1.HistoryEntry) int {
 	const around, each = 256, 8
 	size := around + len(e.Message) + len(e.User) + len(e.Initiator) + len(e.Reason) + len(e.Kind) + len(e.Namespace)
-	for _, texts := range [][]string{e.Names, e.Paths, e.Policies} {
+	for _, texts := range [][]string{e.Names, e.Paths, e.Policies, e.ChildInitiators, e.LettingGo} {
 		for _, text := range texts {
 			size += len(text) + each
 		}
@@ -201,7 +201,7 @@ func entryOf(d v1alpha1.Decision) v1alpha1.HistoryEntry {
 	e := v1alpha1.HistoryEntry{
 		Time: d.Time, Event: v1alpha1.HistoryEvent(d.Result), User: d.User, Operation: d.Operation, Reason: d.Reason,
 		Kind: d.Kind, Namespace: d.Namespace, Paths: d.Paths, Initiator: d.Initiator, Trace: d.Trace, Policies: d.Policies,
-		Message: d.Message, Versions: d.Versions,
+		Message: d.Message, Versions: d.Versions, ChildInitiators: d.ChildInitiators, LettingGo: d.LettingGo,
 	}
 	switch {
 	case d.Result == ResultBrokeGlass:

@@ -368,7 +368,9 @@ func hasPassed(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) bool {
 func passedFor(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) string {
 	user := ""
 	for _, name := range e.Names {
-		user = denial.PassedFor(history, &v1alpha1.Decision{Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Paths: e.Paths})
+		user = denial.PassedFor(history, &v1alpha1.Decision{
+			Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Namespace: e.Namespace, Paths: e.Paths,
+		})
 		if user == "" {
 			return ""
 		}

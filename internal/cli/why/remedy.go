@@ -17,7 +17,6 @@ limitations under the License.
 package why
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -30,10 +29,13 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// remedies returns what the rules of the policies that bound the child have to say about
-// a refused change of it: for each of its paths, the triggers that allow it, and who may do it without one.
+// remedies returns what would have let a refused change of a child through. For each of its paths: the triggers of the
+// policies that bound the child which allow it, and who may do it without one; and who may whatever the parent allows.
 func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 	var out []Remedy
+	if len(d.ChildInitiators) > 0 {
+		out = append(out, Remedy{Paths: d.Paths, OfChild: true, Initiators: d.ChildInitiators})
+	}
 	for _, path := range d.Paths {
 		found := false
 		for _, p := range policies {
@@ -44,46 +46,54 @@ func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 				}
 			}
 		}
-		if steady, ok := maintained(policies, d.Kind, path); ok || !found && len(policies) > 0 {
-			if !ok && isLetGo(d, path) {
-				steady = lettingGo(policies)
-			}
+		for _, steady := range maintained(policies, d.Kind, path) {
 			out = addTo(out, path, steady)
+			found = true
+		}
+		switch {
+		case found || len(policies) == 0:
+		case isLetGo(d, path):
+			out = addTo(out, path, lettingGo(policies))
+		default:
+			out = addTo(out, path, Remedy{})
 		}
 	}
 	return out
 }
 
-// maintained returns the remedy where a policy needs no allowance for an act while the parent is steady, and
-// who may do it: it was refused all the same, as somebody else asked, something of the parent was withheld
-// then, or it was not steady. Without such a policy the remedy is empty, and the result false.
-func maintained(policies []*policy.Policy, kind, act string) (remedy Remedy, ok bool) {
-	for _, p := range policies {
-		for _, m := range p.Maintaining {
-			if !covers(m.Entry, kind, act) {
-				continue
-			}
-			remedy.Policy = cmp.Or(remedy.Policy, p.Name)
-			who := m.Who()
-			if len(who) == 0 {
-				who = policy.Exercisers(policies, nil)
-			}
-			remedy.Initiators = append(remedy.Initiators, who...)
+// maintained returns the remedies where policies need no allowance for an act while the parent is steady, and
+// who may do it: it was refused all the same, as somebody else asked, a condition did not hold, something of the parent
+// was withheld then, or it was not steady.
+func maintained(policies []*policy.Policy, kind, act string) []Remedy {
+	var out []Remedy
+	for _, m := range decision.MaintainersOf(policies, func(e policy.Entry) bool { return covers(e, kind, act) }) {
+		who := m.Who
+		if len(who) == 0 {
+			who = policy.Exercisers(policies, nil)
 		}
+		remedy := Remedy{Policy: m.Policy, Initiators: slices.Sorted(slices.Values(who))}
+		for _, c := range m.Conditions {
+			remedy.Conditions = append(remedy.Conditions, c.Source())
+		}
+		// Who may do it by several entries is told at once.
+		i := slices.IndexFunc(out, func(old Remedy) bool { return slices.Equal(old.Conditions, remedy.Conditions) })
+		if i < 0 {
+			out = append(out, remedy)
+			continue
+		}
+		out[i].Initiators = slices.Compact(slices.Sorted(slices.Values(slices.Concat(out[i].Initiators, remedy.Initiators))))
 	}
-	slices.Sort(remedy.Initiators)
-	remedy.Initiators = slices.Compact(remedy.Initiators)
-	return remedy, remedy.Policy != ""
+	return out
 }
 
-// isLetGo reports whether a part of a refused change lets go of the child, or has it adopted: by its owners, or by
-// something else if the requester was told so.
+// isLetGo reports whether a part of a refused change lets go of the child, or has it adopted, as admission found. Of what
+// an earlier version has recorded the message tells.
 func isLetGo(d v1alpha1.HistoryEntry, act string) bool {
-	path, err := change.ParsePath(act)
-	if err != nil || d.Operation != "Update" {
-		return false
+	if slices.Contains(d.LettingGo, act) {
+		return true
 	}
-	return lineage.IsReference(path) || lineage.IsLineage(path) && strings.Contains(d.Message, decision.ToLetGo)
+	path, err := change.ParsePath(act)
+	return err == nil && d.Operation == "Update" && lineage.IsLineage(path) && strings.Contains(d.Message, decision.ToLetGo)
 }
 
 // lettingGo is the remedy for what takes no rule.
@@ -94,7 +104,8 @@ func lettingGo(policies []*policy.Policy) Remedy {
 // addTo adds a path to the remedy that says the same, or a new one.
 func addTo(all []Remedy, path string, r Remedy) []Remedy {
 	i := slices.IndexFunc(all, func(old Remedy) bool {
-		return old.Policy == r.Policy && old.Trigger == r.Trigger && old.LetGo == r.LetGo
+		return old.Policy == r.Policy && old.Trigger == r.Trigger && old.LetGo == r.LetGo && !old.OfChild &&
+			(r.Trigger != "" || slices.Equal(old.Conditions, r.Conditions) && slices.Equal(old.Initiators, r.Initiators))
 	})
 	if i < 0 {
 		r.Paths = []string{path}

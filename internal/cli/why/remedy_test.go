@@ -39,6 +39,11 @@ spec:
   maintaining:
     policies:
     - {target: {apiGroup: batch, apiVersion: v1, resource: jobs}, relation: ControllerChild, verbs: [Create]SUBJECTS}
+    - target: {apiGroup: batch, apiVersion: v1, resource: jobs}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.suspend}]
+      subjects: [{kind: Group, name: on-call}]
+      conditions: [has(object.metadata.annotations.incident)]
   rules:
   - trigger: spec
     policies:
@@ -51,6 +56,7 @@ func TestRemedies(t *testing.T) {
 	letGo := Remedy{LetGo: true, Initiators: []string{"Group platform-team", "ServiceAccount kube-system/cronjob-controller"}}
 	tests := map[string]struct {
 		subjects, path, told string
+		lettingGo, ofChild   []string
 		want                 []Remedy
 	}{
 		"what goes on by itself, and what a rule allows": {path: v1alpha1.MutationCreateObject, want: []Remedy{
@@ -59,13 +65,25 @@ func TestRemedies(t *testing.T) {
 		"what somebody else does": {subjects: subjects, path: v1alpha1.MutationCreateObject, want: []Remedy{
 			bySpec, {Policy: "cronjob", Initiators: []string{"User nightly"}},
 		}},
-		"what only a rule allows":                     {path: v1alpha1.MutationDeleteObject, want: []Remedy{bySpec}},
-		"the owner of the child, which takes no rule": {path: "metadata.ownerReferences[uid=1]", want: []Remedy{letGo}},
+		"what only a rule allows": {path: v1alpha1.MutationDeleteObject, want: []Remedy{bySpec}},
+		"the owner of the child, which takes no rule": {
+			path: "metadata.ownerReferences[uid=1]", lettingGo: []string{"metadata.ownerReferences[uid=1]"}, want: []Remedy{letGo},
+		},
+		"the owner of a child that its controller takes back, or another one": {path: "metadata.ownerReferences[uid=1]", want: []Remedy{{}}},
+		"a part beside letting go of it": {
+			path: "spec.parallelism", lettingGo: []string{"metadata.ownerReferences[uid=1]"}, want: []Remedy{{}},
+		},
+		"what somebody may do under a condition": {path: "spec.suspend", want: []Remedy{
+			{Policy: "cronjob", Initiators: []string{"Group on-call"}, Conditions: []string{"has(object.metadata.annotations.incident)"}},
+		}},
+		"what the initiators of the child may do": {path: "spec.parallelism", ofChild: []string{"Group job-team"}, want: []Remedy{
+			{OfChild: true, Initiators: []string{"Group job-team"}}, {},
+		}},
 		"a label of it, by which it is let go of": {
 			path: "metadata.labels[app]", told: "It is for these to let go of it, or to adopt it.", want: []Remedy{letGo},
 		},
 		"a label of it":       {path: "metadata.labels[app]", want: []Remedy{{}}},
-		"what nothing allows": {path: "spec.suspend", want: []Remedy{{}}},
+		"what nothing allows": {path: "spec.parallelism", want: []Remedy{{}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +101,7 @@ func TestRemedies(t *testing.T) {
 				tt.want[i].Paths = []string{tt.path}
 			}
 			got := remedies([]*policy.Policy{compiled}, v1alpha1.HistoryEntry{
-				Operation: "Update", Kind: "Job", Paths: []string{tt.path}, Message: tt.told,
+				Operation: "Update", Kind: "Job", Paths: []string{tt.path}, Message: tt.told, LettingGo: tt.lettingGo, ChildInitiators: tt.ofChild,
 			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("remedies (-want +got):\n%s", diff)

@@ -260,6 +260,10 @@ func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision 
 	if len(verdict.Uncovered) > 0 {
 		acts = verdict.Uncovered
 		d.Message = denial(f, verdict)
+		d.ChildInitiators = slices.Compact(slices.Sorted(slices.Values(f.initiatorsOn(verdict))))
+		for _, act := range f.LettingGo(verdict.Uncovered) {
+			d.LettingGo = append(d.LettingGo, act.String())
+		}
 	}
 	if verdict.Reason == decision.ReasonBreakGlass {
 		d.Message = fmt.Sprintf("%s of %s, for the reason %q", listed(verdict.Uncovered), objectText(d.Kind, d.Name), f.glass.reason)

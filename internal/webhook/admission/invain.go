@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -52,12 +53,27 @@ func (f *facts) inVain(v decision.Verdict) *inVain {
 		return &inVain{why: fmt.Sprintf("and no rule allows %s, whatever changes", what), remedy: f.withoutRule(v)}
 	}
 	if !f.IsForOthers(v.Uncovered) {
-		return nil
+		return f.withoutAllowance(v, isWithheld)
 	}
 	return &inVain{
 		why:    fmt.Sprintf("whose allowances %s may not use: they are for %s", f.Requester.Username, shortList(f.Exercisers())),
 		remedy: f.byOthers(v),
 	}
+}
+
+// withoutAllowance says why no change of the parent helps with what only maintaining sections let through: for others,
+// under conditions, or once the parent has settled. It is nil where that is not so, or something is withheld, which is
+// what holds it back then.
+func (f *facts) withoutAllowance(v decision.Verdict, isWithheld bool) *inVain {
+	ruleless := f.Ruleless(v.Uncovered, f.readByParent())
+	if len(ruleless) == 0 || isWithheld || f.IsStray() {
+		return nil
+	}
+	what := "that"
+	if len(ruleless) < len(v.Uncovered) {
+		what = listed(ruleless)
+	}
+	return &inVain{why: fmt.Sprintf("and no rule allows %s, whatever changes", what), remedy: f.withoutRule(v)}
 }
 
 // readByParent returns the policies for what the parent reads.
@@ -82,10 +98,47 @@ func (f *facts) withoutRule(v decision.Verdict) string {
 		// Crossplane makes another one for a claim that has lost the name of its own.
 		takes += fmt.Sprintf(". If %s has had another %s before, put the name of that back into its %s", f.parentText(), f.Child.GVK.Kind, lineage.ResourceRefPath)
 	}
-	if own := f.initiatorsOn(v); len(own) > 0 {
-		return fmt.Sprintf("%s may do it; else it takes %s.", anyOf(own), takes)
+	free, bound := f.maintaining(v)
+	if who := append(f.initiatorsOn(v), free...); len(who) > 0 {
+		bound = slices.Insert(bound, 0, anyOf(who)+" may do it")
+	}
+	if len(bound) > 0 {
+		return fmt.Sprintf("%s; else it takes %s.", strings.Join(bound, ". "), takes)
 	}
 	return fmt.Sprintf("It takes %s.", takes)
+}
+
+// maintaining says who may do it without an allowance: who may as it is, and, in a clause for each, who may under
+// conditions, later, or a part of it.
+func (f *facts) maintaining(v decision.Verdict) (free, bound []string) {
+	for _, m := range v.Maintainers {
+		who := m.Who
+		switch {
+		case m.Serves:
+			who = []string{f.Requester.Username}
+		case len(who) == 0:
+			who = f.parentInitiators
+		}
+		isNew := f.Parent.Phase() == v1alpha1.PhaseInitializing
+		if len(who) == 0 || len(m.Acts) == len(v.Uncovered) && len(m.NotMet) == 0 && !isNew {
+			free = append(free, who...)
+			continue
+		}
+		text := anyOf(who) + " may do it"
+		if len(m.Acts) < len(v.Uncovered) {
+			text = anyOf(who) + " may do this of it: " + listed(m.Acts)
+		}
+		if len(m.NotMet) > 0 {
+			text += ", once it meets " + problemsText(m.NotMet)
+		}
+		if isNew {
+			text += fmt.Sprintf(", once %s has settled", f.parentText())
+		}
+		if !slices.Contains(bound, text) {
+			bound = append(bound, text)
+		}
+	}
+	return free, bound
 }
 
 // isMoved reports whether one write takes the object from one controller and gives it another, by the
@@ -139,7 +192,8 @@ func (f *facts) byOthers(v decision.Verdict) string {
 	}
 	var out []string
 	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
-	who := append(f.initiatorsOn(v), f.Maintainers(v.Uncovered, f.parentInitiators)...)
+	free, bound := f.maintaining(v)
+	who := append(f.initiatorsOn(v), free...)
 	switch {
 	case len(who) > 0:
 		out = append(out, f.mayDo(who))
@@ -151,6 +205,9 @@ func (f *facts) byOthers(v decision.Verdict) string {
 		if len(v.Withheld)+len(f.HoldingBack()) > 0 {
 			text += onceEnded
 		}
+		out = append(out, text+".")
+	}
+	for _, text := range bound {
 		out = append(out, text+".")
 	}
 	switch {

@@ -99,6 +99,25 @@ spec:
     policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}]
 `
 
+// incidentRules lets others than initiators hold what is new of ReplicaSets back, under a condition.
+const incidentRules = `
+metadata: {name: incident}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  rules:
+  - trigger: spec.none
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, mutations: [{jsonPath: spec.none}]}]
+  maintaining:
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.minReadySeconds}]
+      subjects: [{kind: Group, name: on-call}]
+      conditions: ["has(object.metadata.annotations.incident)"]
+`
+
 // What a denial advises helps who gets it.
 func TestDenialAdvises(t *testing.T) {
 	const (
@@ -116,6 +135,15 @@ func TestDenialAdvises(t *testing.T) {
 		spec, _ := obj.Object["spec"].(map[string]any)
 		spec["template"] = map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}}}
 		return obj
+	}
+	const (
+		exercisers  = "they are for Group platform-team, ServiceAccount kube-system/deployment-controller. "
+		inIncidents = ` may do it, once it meets the condition "has(object.metadata.annotations.incident)" of AllowancePolicy incident`
+	)
+	readyAfter := func(replicas int64) *unstructured.Unstructured {
+		rs := replicaSet(replicas)
+		_ = unstructured.SetNestedField(rs.Object, int64(9), "spec", "minReadySeconds")
+		return counted(rs)
 	}
 	tests := map[string]struct {
 		user, subresource string
@@ -202,6 +230,31 @@ func TestDenialAdvises(t *testing.T) {
 			want: "whose allowances mallory may not use: they are for ServiceAccount kube-system/replicaset-controller. " +
 				"Group platform-team may have it done by changing what owns ReplicaSet web-1. Evictions need Delete in the maintaining section of the policy.",
 		},
+		"what others may do under a condition": {
+			user: "mallory", before: replicaSet(3), after: readyAfter(3), policies: []string{incidentRules},
+			want: "whose allowances mallory may not use: " + exercisers + "Group on-call" + inIncidents + ".",
+		},
+		"what who asks may do under a condition": {
+			user: "olga", groups: []string{"on-call"}, before: replicaSet(3), after: readyAfter(3), policies: []string{incidentRules},
+			want: "and no rule allows that, whatever changes. olga" + inIncidents + "; else it takes another rule or breaking the glass.",
+		},
+		"what others than the controller may do under a condition": {
+			user: deployer, before: replicaSet(3), after: readyAfter(3), policies: []string{incidentRules},
+			want: "and no rule allows that, whatever changes. Group on-call" + inIncidents + "; else it takes another rule or an UpgradeAllowance or breaking the glass.",
+		},
+		"what the initiators of the child may do, and others under a condition": {
+			user: "olga", groups: []string{"on-call"}, before: replicaSet(3), after: readyAfter(3), policies: []string{incidentRules, ownReplicaSetRules},
+			want: "and no rule allows that, whatever changes. Group sre may do it. olga" + inIncidents + "; else it takes another rule or breaking the glass.",
+		},
+		"what who asks may do under a condition, with something that a rule is about": {
+			user: "olga", groups: []string{"on-call", "platform-team"}, before: replicaSet(3), after: readyAfter(5), policies: []string{incidentRules},
+			want: "and no rule allows adding spec.minReadySeconds, whatever changes. olga may do this of it: adding spec.minReadySeconds, once it meets the condition " +
+				`"has(object.metadata.annotations.incident)" of AllowancePolicy incident; else it takes another rule or breaking the glass.`,
+		},
+		"what who asks may do under a condition, while something is withheld": {
+			user: "olga", groups: []string{"on-call"}, before: replicaSet(3), after: readyAfter(3), above: withheld(), policies: []string{incidentRules},
+			want: "which allows nothing while the change of spec.replicas by mallory is withheld. " + initiator + "'spec.replicas@c8b860bc0af6'.",
+		},
 		"a deletion that no rule is about": {
 			user: deployer, before: replicaSet(3),
 			want: "and no rule allows that, whatever changes. It takes another rule or an UpgradeAllowance or breaking the glass.",
@@ -259,6 +312,54 @@ func TestDenialAdvises(t *testing.T) {
 			got, _, _ = strings.Cut(got, " Details: ")
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("the denial (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What would have helped with a denial, and only admission can tell, is recorded with it.
+func TestDenialIsRecorded(t *testing.T) {
+	type told struct{ ChildInitiators, LettingGo []string }
+	owned := func(owners ...metav1.OwnerReference) *unstructured.Unstructured {
+		b := bucket(t, "size: 1", gateClosed, under(t, "size: 1"))
+		b.SetOwnerReferences(owners)
+		return b
+	}
+	before := bucket(t, "size: 1", gateClosed, under(t, "size: 1"))
+	shops := before.GetOwnerReferences()
+	node := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n", UID: "uid-of-n"}
+	tests := map[string]struct {
+		before, after *unstructured.Unstructured
+		policies      []string
+		want          told
+	}{
+		"where nobody else may": {before: replicaSet(3), after: counted(replicaSet(5)), policies: []string{deploymentPolicy}},
+		"where the initiators of the child may": {
+			before: replicaSet(3), after: counted(replicaSet(5)), policies: []string{deploymentPolicy, ownReplicaSetRules},
+			want: told{ChildInitiators: []string{"Group sre"}},
+		},
+		"of what lets go of the child": {
+			before: before, after: owned(), policies: []string{shopPolicy},
+			want: told{LettingGo: []string{"metadata.ownerReferences[0]"}},
+		},
+		"of another owner": {before: before, after: owned(append(shops, node)...), policies: []string{shopPolicy}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			above := map[string]*unstructured.Unstructured{"Shop/web": shop(t), key("Deployment", "web"): deployment(3)}
+			w := &world{cached: above, live: above, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
+			_, validator := w.hooks(t, tc.policies...)
+			if resp := validator.Handle(t.Context(), asking(t, "mallory", nil, tc.before, tc.after)); resp.Allowed {
+				t.Fatal("it is allowed")
+			}
+			var got []told
+			for _, o := range w.observed {
+				if o.Decision != nil {
+					got = append(got, told{o.Decision.ChildInitiators, o.Decision.LettingGo})
+				}
+			}
+			if diff := cmp.Diff([]told{tc.want}, got); diff != "" {
+				t.Errorf("what is recorded (-want +got):\n%s", diff)
 			}
 		})
 	}
