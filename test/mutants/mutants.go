@@ -1530,6 +1530,51 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestDenialAdvises", admissionTests},
 	},
 	{
+		name:  "a denial advises a change of the parent for what only a maintaining section lets through",
+		edits: []edit{{inVain, "	if len(ruleless) == 0 || isWithheld || f.IsStray() {", "	if len(ruleless) >= 0 || isWithheld || f.IsStray() {"}},
+		unit:  []string{"-run=TestDenialAdvises", admissionTests},
+	},
+	{
+		name:  "a denial keeps silent about the condition that is not met",
+		edits: []edit{{"internal/decision/maintainers.go", "		case unmet != nil:", "		case unmet != nil && false:"}},
+		unit:  []string{"-run=TestDenialAdvises", admissionTests},
+	},
+	{
+		name:  "a denial is not recorded with who may do it by the child's own policies, nor with what lets go of it",
+		edits: []edit{{"internal/webhook/admission/answer.go", "		d.ChildInitiators = slices.Compact(", "		d.ChildInitiators = nil\n		_ = slices.Compact("}, {"internal/webhook/admission/answer.go", "			d.LettingGo = append(d.LettingGo, act.String())", "			_ = append(d.LettingGo, act.String())"}},
+		unit:  []string{"-run=TestDenialIsRecorded", admissionTests},
+	},
+	{
+		name:  "why: letting go is offered of a child that its controller takes back",
+		edits: []edit{{"internal/cli/why/remedy.go", "		case isLetGo(d, path):", "		case isLetGo(d, path) || strings.Contains(path, \"ownerReferences\"):"}},
+		unit:  []string{"-run=TestRemedies", "./internal/cli/why"},
+	},
+	{
+		name:  "why: what has passed waits for what is withheld",
+		edits: []edit{{"internal/cli/why/find.go", "	if r.Passed || r.PassedFor != \"\" || e.Reason", "	if e.Reason"}},
+		unit:  []string{"-run=TestPassedDoesNotWait", "./internal/cli/why"},
+	},
+	{
+		name:  "who scales to the number that is withheld is not told that it stays so",
+		edits: []edit{{"internal/webhook/admission/waiting.go", "	isWrite := r.subresource == \"\" || r.subresource == subresourceScale", "	isWrite := r.subresource == \"\""}},
+		unit:  []string{"-run=TestScaleToWhatIsWithheld", admissionTests},
+	},
+	{
+		name:  "who makes an autoscaler is not told what stays withheld of its target",
+		edits: []edit{{"internal/webhook/admission/waiting.go", "	if d == nil || !d.exists {", "	if d == nil || !d.exists || true {"}},
+		unit:  []string{"-run=TestDeputies", admissionTests},
+	},
+	{
+		name:  "nothing tells who deletes what has finished",
+		edits: []edit{{"internal/webhook/admission/deletion.go", "	follows = follows || !parts", "	follows = follows || false && !parts"}},
+		unit:  []string{"-run=TestDeletionByPlatform", admissionTests},
+	},
+	{
+		name:  "trace: what was made again looks deleted",
+		edits: []edit{{"internal/cli/trace/build.go", "		c.First.visit((*Node).markReplaced)\n", ""}},
+		unit:  []string{"-run=TestTrace$", "./internal/cli/trace"},
+	},
+	{
 		name:  "a denial advises a reason that no request can carry",
 		edits: []edit{{glass, "	default:\n		return true\n	}\n}\n\nfunc forStatus", "	default:\n		return false\n	}\n}\n\nfunc forStatus"}},
 		unit:  []string{"-run=TestDenialAdvises", admissionTests},
