@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
@@ -126,4 +127,12 @@ func (in *Input) LettingGo(acts []Act) []Act {
 
 func (in *Input) isLetGo(act Act) bool {
 	return in.Release && act.Operation == Update && lineage.IsLineage(act.Change.Path)
+}
+
+// IsForInitiators reports whether one of the acts lets go of the child by a label that it has, which is for who may initiate
+// on the parent alone: no controller has its own children selected no more.
+func (in *Input) IsForInitiators(acts []Act) bool {
+	return slices.ContainsFunc(in.LettingGo(acts), func(act Act) bool {
+		return !lineage.IsReference(act.Change.Path) && act.Change.Verb != change.Insert
+	})
 }

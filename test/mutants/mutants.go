@@ -1531,7 +1531,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a denial advises a change of the parent for what only a maintaining section lets through",
-		edits: []edit{{inVain, "	if len(ruleless) == 0 || isWithheld || f.IsStray() {", "	if len(ruleless) >= 0 || isWithheld || f.IsStray() {"}},
+		edits: []edit{{inVain, "	case len(ruleless) == 0:", "	case len(ruleless) >= 0:"}},
+		unit:  []string{"-run=TestDenialAdvises", admissionTests},
+	},
+	{
+		name:  "a denial tells a controller to let go of what only initiators may by a label",
+		edits: []edit{{"internal/decision/possible.go", "		return !lineage.IsReference(act.Change.Path) && act.Change.Verb", "		return false && act.Change.Verb"}},
 		unit:  []string{"-run=TestDenialAdvises", admissionTests},
 	},
 	{

@@ -53,7 +53,7 @@ func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 		switch {
 		case found || len(policies) == 0:
 		case isLetGo(d, path):
-			out = addTo(out, path, lettingGo(policies))
+			out = addTo(out, path, lettingGo(policies, path))
 		default:
 			out = addTo(out, path, Remedy{})
 		}
@@ -96,9 +96,14 @@ func isLetGo(d v1alpha1.HistoryEntry, act string) bool {
 	return err == nil && d.Operation == "Update" && lineage.IsLineage(path) && strings.Contains(d.Message, decision.ToLetGo)
 }
 
-// lettingGo is the remedy for what takes no rule.
-func lettingGo(policies []*policy.Policy) Remedy {
-	return Remedy{LetGo: true, Initiators: slices.Sorted(slices.Values(policy.Exercisers(policies, nil)))}
+// lettingGo is the remedy for what takes no rule: for who may use what the parent allows, but by labels only for who may
+// initiate on it.
+func lettingGo(policies []*policy.Policy, act string) Remedy {
+	who := policy.Exercisers(policies, nil)
+	if path, err := change.ParsePath(act); err == nil && !lineage.IsReference(path) {
+		who = policy.InitiatorsIn(policies)
+	}
+	return Remedy{LetGo: true, Initiators: slices.Compact(slices.Sorted(slices.Values(who)))}
 }
 
 // addTo adds a path to the remedy that says the same, or a new one.

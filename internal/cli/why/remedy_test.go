@@ -80,7 +80,8 @@ func TestRemedies(t *testing.T) {
 			{OfChild: true, Initiators: []string{"Group job-team"}}, {},
 		}},
 		"a label of it, by which it is let go of": {
-			path: "metadata.labels[app]", told: "It is for these to let go of it, or to adopt it.", want: []Remedy{letGo},
+			path: "metadata.labels[app]", told: "It is for these to let go of it, or to adopt it.",
+			want: []Remedy{{LetGo: true, Initiators: []string{"Group platform-team"}}},
 		},
 		"a label of it":       {path: "metadata.labels[app]", want: []Remedy{{}}},
 		"what nothing allows": {path: "spec.parallelism", want: []Remedy{{}}},

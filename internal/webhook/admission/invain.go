@@ -66,7 +66,12 @@ func (f *facts) inVain(v decision.Verdict) *inVain {
 // what holds it back then.
 func (f *facts) withoutAllowance(v decision.Verdict, isWithheld bool) *inVain {
 	ruleless := f.Ruleless(v.Uncovered, f.readByParent())
-	if len(ruleless) == 0 || isWithheld || f.IsStray() {
+	switch {
+	case isWithheld || f.IsStray():
+		return nil
+	case f.IsLetGo(v.Uncovered):
+		return &inVain{why: "and no rule allows that, whatever changes", remedy: f.mayLetGo(v)}
+	case len(ruleless) == 0:
 		return nil
 	}
 	what := "that"
@@ -106,6 +111,16 @@ func (f *facts) withoutRule(v decision.Verdict) string {
 		return fmt.Sprintf("%s; else it takes %s.", strings.Join(bound, ". "), takes)
 	}
 	return fmt.Sprintf("It takes %s.", takes)
+}
+
+// mayLetGo says for whom it is to let go of the child, or to have it adopted: those of whom the denial has told that they
+// may use what the parent allows, or only who may initiate.
+func (f *facts) mayLetGo(v decision.Verdict) string {
+	who := "these"
+	if f.IsForInitiators(v.Uncovered) && len(f.parentInitiators) > 0 {
+		who = anyOf(f.parentInitiators)
+	}
+	return fmt.Sprintf("It is for %s %s.", who, decision.ToLetGo)
 }
 
 // maintaining says who may do it without an allowance: who may as it is, and, in a clause for each, who may under
@@ -188,7 +203,7 @@ func (f *facts) mayDo(who []string) string {
 // byOthers says who else can do what the requester cannot, or have it done.
 func (f *facts) byOthers(v decision.Verdict) string {
 	if f.IsLetGo(v.Uncovered) {
-		return "It is for these " + decision.ToLetGo + "."
+		return f.mayLetGo(v)
 	}
 	var out []string
 	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }

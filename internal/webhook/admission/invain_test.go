@@ -140,6 +140,16 @@ func TestDenialAdvises(t *testing.T) {
 		exercisers  = "they are for Group platform-team, ServiceAccount kube-system/deployment-controller. "
 		inIncidents = ` may do it, once it meets the condition "has(object.metadata.annotations.incident)" of AllowancePolicy incident`
 	)
+	selecting := func() *unstructured.Unstructured {
+		obj := deployment(3)
+		_ = unstructured.SetNestedStringMap(obj.Object, map[string]string{"app": "web"}, "spec", "selector", "matchLabels")
+		return obj
+	}
+	labeled := func(labels map[string]string) *unstructured.Unstructured {
+		rs := replicaSet(3)
+		rs.SetLabels(labels)
+		return rs
+	}
 	readyAfter := func(replicas int64) *unstructured.Unstructured {
 		rs := replicaSet(replicas)
 		_ = unstructured.SetNestedField(rs.Object, int64(9), "spec", "minReadySeconds")
@@ -229,6 +239,14 @@ func TestDenialAdvises(t *testing.T) {
 			}},
 			want: "whose allowances mallory may not use: they are for ServiceAccount kube-system/replicaset-controller. " +
 				"Group platform-team may have it done by changing what owns ReplicaSet web-1. Evictions need Delete in the maintaining section of the policy.",
+		},
+		"a label by which it is let go of, of a stranger": {
+			user: "mallory", before: labeled(map[string]string{"app": "web"}), after: labeled(nil), above: selecting(),
+			want: "whose allowances mallory may not use: " + exercisers + "It is for Group platform-team to let go of it, or to adopt it.",
+		},
+		"a label by which it is let go of, of the controller": {
+			user: deployer, before: labeled(map[string]string{"app": "web"}), after: labeled(nil), above: selecting(),
+			want: "and no rule allows that, whatever changes. It is for Group platform-team to let go of it, or to adopt it.",
 		},
 		"what others may do under a condition": {
 			user: "mallory", before: replicaSet(3), after: readyAfter(3), policies: []string{incidentRules},
