@@ -29,7 +29,7 @@ import (
 
 // Unexercised names the controllers of Kubernetes that make children which the policy bounds, and that may not use its
 // allowances, as subjects are named and they are none of them. others are the policies beside this one: a controller may
-// be a subject of any of these that is for the parents or the children.
+// be a subject of any of these that is for the parents or the children, and may be in effect where this one is.
 func (p *Policy) Unexercised(others []*Policy) []string {
 	account, known := knowledge.ControllerOf(p.For.GroupKind())
 	if !known {
@@ -44,6 +44,9 @@ func (p *Policy) Unexercised(others []*Policy) []string {
 		}
 		naming, exercisers := []*Policy{p}, p.NamesExercisers()
 		for _, other := range others {
+			if p.isApartFrom(other) {
+				continue // It is in effect for none of the same objects.
+			}
 			switch other.For.GroupKind() {
 			case child:
 				naming, exercisers = append(naming, other), exercisers || other.NamesExercisers()

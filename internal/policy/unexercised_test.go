@@ -59,6 +59,29 @@ func TestUnexercised(t *testing.T) {
 			others: []string{"spec: {for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}, subjects: [{kind: ServiceAccount, namespace: kube-system, name: replicaset-controller}]}"},
 			want:   []string{told},
 		},
+		"one for the children has it that leaves these namespaces out": {
+			policy: forDeployments("  namespaceSelector: {matchLabels: {own: c3}}\n" + subjects("  - {kind: User, name: bob}\n") + bounded),
+			others: []string{"spec: {for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}, namespaceSelector: {matchExpressions: [{key: own, operator: DoesNotExist}]}, subjects: [{kind: ServiceAccount, namespace: kube-system, name: deployment-controller}]}"},
+			want:   []string{told},
+		},
+		"one for the children has it that may select these namespaces": {
+			policy: forDeployments("  namespaceSelector: {matchLabels: {own: c3}}\n" + subjects("  - {kind: User, name: bob}\n") + bounded),
+			others: []string{"spec: {for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}, namespaceSelector: {matchExpressions: [{key: own, operator: Exists}, {key: team, operator: In, values: [a]}]}, subjects: [{kind: ServiceAccount, namespace: kube-system, name: deployment-controller}]}"},
+		},
+		"another one for the parents has it that leaves these namespaces out": {
+			policy: forDeployments("  namespaceSelector: {matchExpressions: [{key: env, operator: In, values: [a, b]}]}\n" + subjects("  - {kind: User, name: bob}\n") + bounded),
+			others: []string{forDeployments("  namespaceSelector: {matchExpressions: [{key: env, operator: NotIn, values: [a, b, c]}]}\n" + subjects(right))},
+			want:   []string{told},
+		},
+		"another one for the parents has it that leaves some of these namespaces out": {
+			policy: forDeployments("  namespaceSelector: {matchExpressions: [{key: env, operator: In, values: [a, b]}]}\n" + subjects("  - {kind: User, name: bob}\n") + bounded),
+			others: []string{forDeployments("  namespaceSelector: {matchExpressions: [{key: env, operator: NotIn, values: [a]}]}\n" + subjects(right))},
+		},
+		"one for the namespaces of people, which kube-system is none of": {
+			policy: forDeployments("  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}\n" + subjects("  - {kind: User, name: bob}\n") + bounded),
+			others: []string{forDeployments(subjects(right))},
+			want:   []string{told},
+		},
 		"one for other kinds": {
 			policy: forDeployments(subjects("  - {kind: User, name: bob}\n") + bounded),
 			others: []string{"spec: {for: {apiGroup: batch, apiVersion: v1, kind: Job}, subjects: [{kind: ServiceAccount, namespace: kube-system, name: deployment-controller}]}"},
