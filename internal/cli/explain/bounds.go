@@ -217,7 +217,7 @@ func (h *holder) notForYou(kind schema.GroupKind) []string {
 	if h.you == nil {
 		return nil
 	}
-	in := decision.Input{Requester: *h.you, Parent: h.Parent, OwnPolicies: h.compiled.For(kind)}
+	in := decision.Input{Requester: *h.you, Parent: h.Parent, OwnPolicies: h.ownOf(kind)}
 	if in.MayExercise() {
 		return nil
 	}
