@@ -397,7 +397,8 @@ func deniedChild(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEn
 		return out // Neither a rule nor a new version lets it through.
 	}
 	out.Upgrade = upgradeOf(rec, e)
-	if !out.Stray {
+	var isController bool
+	if out.NotNamed, isController = notNamed(with, rec.Spec.TargetRef, e); !out.Stray && !isController {
 		out.Remedies = remedies(with.Named(e.Policies...), e)
 	}
 	return out

@@ -200,6 +200,7 @@ func renderRefusal(r Refusal, place string, t text.Terminal, wide bool, now time
 	}
 	renderAdopting(&facts, r, len(r.Initiators) == 0)
 	renderStrays(&facts, r)
+	renderNotNamed(&facts, r)
 	for _, remedy := range r.Remedies {
 		if (!r.Held || remedy.Policy == "") && (r.Ended == nil || !r.Ended.TakenBack) {
 			facts.Row("allowed by", remedyText(r, remedy))

@@ -125,6 +125,8 @@ type Refusal struct {
 	// Strays are such children because of which it was refused: itself, or those of its kind for which none
 	// is deleted; nil where there are none.
 	Strays *Strays `json:"strays,omitempty"`
+	// NotNamed says that it could not be allowed to who asked, as the policies in effect name others; nil where it could.
+	NotNamed *NotNamed `json:"notNamed,omitempty"`
 	// Remedies are what would have allowed it.
 	Remedies []Remedy `json:"remedies"`
 	// Upgrade says what it has to do with an upgrade of the parent; nil where nothing is known

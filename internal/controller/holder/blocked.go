@@ -31,6 +31,7 @@ import (
 	"kausality.io/operator/internal/denial"
 	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/upgrade"
 )
@@ -196,7 +197,17 @@ func (v view) blockedMessage(d v1alpha1.Decision, withheld []string, strays []v1
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s was denied: ", d.Operation, strings.TrimSpace(d.Kind+" "+d.Name))
 	stray, others := record.StraysInTheWay(strays, d.Operation, d.Kind, d.Name)
+	kind := v.obj.GroupVersionKind().GroupKind()
+	forOthers := len(withheld) == 0 && !stray && len(others) == 0 && strings.Contains(d.Message, decision.MayNotUse)
 	switch {
+	case forOthers:
+		fmt.Fprintf(&b, "%s may not use the allowances of this %s: they are for %s.", d.User, kind.Kind, listing.Join(policy.Exercisers(v.policies, nil), ", "))
+		if name := policy.ToName(kind, d.User, d.Policies); name != "" {
+			b.WriteString(" " + name)
+		}
+		if policy.MakerOf(kind, d.User) == policy.IsMaker {
+			return b.String() // No approval helps it.
+		}
 	case len(withheld) > 0:
 		fmt.Fprintf(&b, "a change that is withheld has to be approved or taken back first: %s.", listing.Paths(withheld))
 		if notMet := v.notMet(withheld); len(notMet) > 0 {
@@ -220,7 +231,7 @@ func (v view) blockedMessage(d v1alpha1.Decision, withheld []string, strays []v1
 	if len(initiators) > 0 {
 		fmt.Fprintf(&b, " Who may initiate: %s.", strings.Join(initiators, ", "))
 	}
-	if len(initiators) > 0 && len(withheld) == 0 && !stray && len(others) == 0 {
+	if len(initiators) > 0 && len(withheld) == 0 && !forOthers && !stray && len(others) == 0 {
 		gvk := v.obj.GroupVersionKind()
 		of := kubectl.Objects{Group: gvk.Group, Kind: gvk.Kind, Namespace: v.obj.GetNamespace(), Names: []string{v.obj.GetName()}}
 		fmt.Fprintf(&b, " To have children made as %s says, where rules allow it: %s.", gvk.Kind,

@@ -29,6 +29,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/controllertest"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/upgrade"
 )
@@ -190,6 +191,43 @@ func TestBlockedMessage(t *testing.T) {
 				t.Errorf("message (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Whom no approval helps, as the policies name others, is told who is to be named, and advised none.
+func TestBlockedMessageOfWhoIsNotNamed(t *testing.T) {
+	p := &v1alpha1.AllowancePolicy{}
+	if err := yaml.UnmarshalStrict([]byte(`
+metadata: {name: deployment}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: ServiceAccount, namespace: kube-system, name: deployment-contoller}
+`), p); err != nil {
+		t.Fatal(err)
+	}
+	compiled, errs := policy.Compile(p, func(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+		return gvr.GroupVersion().WithKind("ReplicaSet"), true
+	})
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	v := look(makeHolder().Unstructured, []*policy.Policy{compiled}, controllertest.Noon)
+	for user, want := range map[string]string{
+		"system:serviceaccount:kube-system:deployment-controller": "Update of ReplicaSet web-1 was denied: system:serviceaccount:kube-system:deployment-controller may not use the allowances " +
+			"of this Deployment: they are for Group platform-team, ServiceAccount kube-system/deployment-contoller. " +
+			"ServiceAccount kube-system/deployment-controller makes the children of a Deployment: add it to spec.subjects of AllowancePolicy deployment, or of one that is in effect for the children.",
+		"system:serviceaccount:shop:robot": "Update of ReplicaSet web-1 was denied: system:serviceaccount:shop:robot may not use the allowances " +
+			"of this Deployment: they are for Group platform-team, ServiceAccount kube-system/deployment-contoller. Who may initiate: Group platform-team.",
+	} {
+		got := v.blockedMessage(v1alpha1.Decision{
+			Operation: "Update", Kind: "ReplicaSet", Name: "web-1", Paths: []string{"spec.replicas"}, User: user, Policies: []string{"deployment"},
+			Message: "whose allowances " + user + " " + decision.MayNotUse + "ServiceAccount kube-system/deployment-contoller.",
+		}, nil, nil)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("message (-want +got):\n%s", diff)
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func (f *facts) inVain(v decision.Verdict) *inVain {
 		return f.withoutAllowance(v, isWithheld)
 	}
 	return &inVain{
-		why:    fmt.Sprintf("whose allowances %s may not use: they are for %s", f.Requester.Username, shortList(f.Exercisers())),
+		why:    fmt.Sprintf("whose allowances %s %s%s", f.Requester.Username, decision.MayNotUse, shortList(f.Exercisers())),
 		remedy: f.byOthers(v),
 	}
 }
@@ -206,6 +206,15 @@ func (f *facts) byOthers(v decision.Verdict) string {
 		return f.mayLetGo(v)
 	}
 	var out []string
+	if f.Parent.Account == "" {
+		name := policy.ToName(f.Parent.GVK.GroupKind(), f.Requester.Username, names(f.Bounding()))
+		if policy.MakerOf(f.Parent.GVK.GroupKind(), f.Requester.Username) == policy.IsMaker {
+			return name // What others change of the parent it may not carry out either.
+		}
+		if name != "" {
+			out = append(out, name)
+		}
+	}
 	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
 	free, bound := f.maintaining(v)
 	who := append(f.initiatorsOn(v), free...)
