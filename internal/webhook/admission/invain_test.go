@@ -185,6 +185,12 @@ func TestDenialAdvises(t *testing.T) {
 			want: "which allows nothing now. Group platform-team may have it allowed by changing what owns ReplicaSet web-1, or approve what is already there: " +
 				"kubectl annotate -n default replicaset web-1 replicaset.kausality.io/approve='*'.",
 		},
+		"the controller of the parent, which no policy in effect names": {
+			user: replicaController, before: pod(), policies: []string{strings.Replace(replicaSetPolicy+replicaSets, "replicaset-controller", "replicaset-contoller", 1)},
+			want: "whose allowances " + replicaController + " may not use: they are for ServiceAccount kube-system/replicaset-contoller. " +
+				"ServiceAccount kube-system/replicaset-controller makes the children of a ReplicaSet: " +
+				"add it to spec.subjects of AllowancePolicy replicaset, or of one that is in effect for the children.",
+		},
 		"who may not use any, where others initiate other things": {
 			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), policies: []string{otherRules},
 			want: "whose allowances mallory may not use: they are for Group another-team, Group platform-team, ServiceAccount kube-system/deployment-controller. " +
