@@ -68,8 +68,8 @@ const (
 	EventWarned HistoryEvent = "Warned"
 	// EventAudited is such a change that was let through without one.
 	EventAudited HistoryEvent = "Audited"
-	// EventBreakGlass is a change of a child that nothing covers, by somebody who
-	// broke the glass.
+	// EventBreakGlass is a change of a child that nothing covers, or one of the target that
+	// would be withheld or refused, by somebody who broke the glass.
 	EventBreakGlass HistoryEvent = "BreakGlass"
 	// EventDenied is a change of a child that was refused.
 	EventDenied HistoryEvent = "Denied"

@@ -113,6 +113,7 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt, before
 		}
 	}
 	verdict = f.byBrokenGlass(ctx, verdict)
+	verdict = f.byNeededGlass(ctx, r, verdict)
 	if !verdict.Allowed && why != doubtBlind {
 		g.gatherHelpless(ctx, r, f, verdict)
 	}

@@ -259,8 +259,9 @@ type facts struct {
 	approve approval
 	// approvedBefore are the fields that the mutating webhook has seen approved.
 	approvedBefore []change.Change
-	// glass is what the request says about breaking the glass.
-	glass glass
+	// glass is what the request says about breaking the glass, and brokenFor is what it is broken for.
+	glass     glass
+	brokenFor []decision.Act
 	// withheldOfParent is how the parent was seen to compare with its approved content, where
 	// something of it was withheld that the child may be made of.
 	withheldOfParent []*approved.Standing

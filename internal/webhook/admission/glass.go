@@ -60,6 +60,8 @@ type glass struct {
 	// stays is true for a reason that serves the deletion of the object only, or actions
 	// through its status.
 	stays bool
+	// earned is true where the mutating hook has made a grant of it, which tells that it was needed.
+	earned bool
 	// reason that was given.
 	reason string
 	// policies whose glass it is about.
@@ -82,7 +84,7 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) glass {
 	if reason, noted := r.brokenGlassNoted(f); noted {
 		return glass{asked: true, allowed: true, noted: true, reason: reason}
 	}
-	b := r.asksToBreakGlass()
+	b := r.asksToBreakGlass(f.stored)
 	if !b.asked {
 		return b
 	}
@@ -121,20 +123,26 @@ func (f *facts) withGating(policies []*policy.Policy) []*policy.Policy {
 	return out
 }
 
-// brokeGlass reports whether the request was let through, or allows something, only
-// because it breaks the glass.
-func (o *outcome) brokeGlass() bool {
-	return o.BreakGlass != "" && (o.verdict.Reason == decision.ReasonBreakGlass || startsWithBrokenGlass(o.grant))
-}
-
 // brokenGlassNoted returns the reason in the note that the mutating hook left for the
-// validating one, as the record of the parent has it.
+// validating one, as the record of the parent has it, or that of an object without one.
 func (r *request) brokenGlassNoted(f *facts) (string, bool) {
-	if !r.validating || r.dryRun || r.noteTaken || f.parentRecord == nil {
+	rec := f.record
+	if f.ParentState == decision.ParentFound {
+		rec = f.parentRecord
+	}
+	if !r.validating || r.dryRun || r.noteTaken || rec == nil {
 		return "", false
 	}
-	note, ok := record.FindBrokenGlass(f.parentRecord.Status.BrokenGlass, r.noteOfBrokenGlass(""))
+	note, ok := record.FindBrokenGlass(rec.Status.BrokenGlass, r.noteOfBrokenGlass(""))
 	return note.Reason, ok
+}
+
+// noteHolder returns the object whose record has the note.
+func (r *request) noteHolder(f *facts) v1alpha1.TargetReference {
+	if f.ParentState == decision.ParentFound {
+		return f.parent
+	}
+	return r.target()
 }
 
 // takeNote takes the note by which a request was decided, which serves this request only.
@@ -143,7 +151,7 @@ func (v *Validator) takeNote(ctx context.Context, r *request, f *facts) error {
 	if !f.glass.noted {
 		return nil
 	}
-	reason, ok, err := v.Records.TakeBrokenGlass(ctx, f.parent, r.noteOfBrokenGlass(""))
+	reason, ok, err := v.Records.TakeBrokenGlass(ctx, r.noteHolder(f), r.noteOfBrokenGlass(""))
 	switch {
 	case err != nil:
 		return err
@@ -168,15 +176,15 @@ func (r *request) noteOfBrokenGlass(reason string) v1alpha1.BrokenGlass {
 }
 
 // asksToBreakGlass reads the annotation, which counts only in the request that sets
-// it; at a deletion the one that was set for it.
-func (r *request) asksToBreakGlass() glass {
+// it; at a deletion the one that was set for it. before is the object's ledger as it was.
+func (r *request) asksToBreakGlass(before ledger.Ledger) glass {
 	switch {
 	case r.operation == decision.Delete:
 		reason := ledger.Annotation(r.old, ledger.NameBreakGlass)
-		return glass{asked: forDeletion(reason), stays: true, reason: reason}
+		return glass{asked: forDeletion(reason), blank: isSetFor(reason, v1alpha1.BreakGlassDelete) && saysNothing(reason), stays: true, reason: reason}
 	case r.subresource == subresourceStatus:
 		reason := ledger.Annotation(r.old, ledger.NameBreakGlass)
-		return glass{asked: forStatus(reason), stays: true, reason: reason}
+		return glass{asked: forStatus(reason), blank: isSetFor(reason, v1alpha1.BreakGlassStatus) && saysNothing(reason), stays: true, reason: reason}
 	case r.subresource != "":
 		return glass{}
 	}
@@ -186,14 +194,19 @@ func (r *request) asksToBreakGlass() glass {
 	if r.hadAnnotation(key) {
 		reason, isSet = "", false
 	}
-	blank := isSet && reason == ""
+	blank := isSet && saysNothing(reason)
+	if blank {
+		reason = ""
+	}
 	if reason == "" && r.again != nil {
 		reason = r.again.breakGlass // It was taken away before, where another webhook has this one asked again.
 	}
+	earned := ""
 	if reason == "" {
-		reason = r.earnedByBrokenGlass()
+		earned = r.earnedByBrokenGlass(before)
+		reason = earned
 	}
-	return glass{asked: reason != "", blank: blank, stays: forDeletion(reason) || forStatus(reason), reason: reason}
+	return glass{asked: reason != "", blank: blank, stays: forDeletion(reason) || forStatus(reason), earned: earned != "", reason: reason}
 }
 
 // carriesNoReason reports whether nothing that does what the request does can break the glass. A scale
@@ -209,18 +222,35 @@ func (r *request) carriesNoReason() bool {
 	}
 }
 
+// forStatus reports whether a reason is for actions through the status, and forDeletion whether it is for the
+// deletion. What only says what it is for is no reason.
 func forStatus(reason string) bool {
-	return strings.HasPrefix(strings.TrimSpace(reason), v1alpha1.BreakGlassStatus)
+	return isSetFor(reason, v1alpha1.BreakGlassStatus) && !saysNothing(reason)
 }
 
 func forDeletion(reason string) bool {
-	return strings.HasPrefix(strings.TrimSpace(reason), v1alpha1.BreakGlassDelete)
+	return isSetFor(reason, v1alpha1.BreakGlassDelete) && !saysNothing(reason)
+}
+
+func isSetFor(reason, prefix string) bool {
+	return strings.HasPrefix(strings.TrimSpace(reason), prefix)
+}
+
+// saysNothing reports whether the annotation has no reason in it: nothing at all, or nothing but what it is for.
+func saysNothing(reason string) bool {
+	reason = strings.TrimSpace(reason)
+	for _, prefix := range []string{v1alpha1.BreakGlassDelete, v1alpha1.BreakGlassStatus} {
+		if after, ok := strings.CutPrefix(reason, prefix); ok {
+			return strings.TrimSpace(after) == ""
+		}
+	}
+	return reason == ""
 }
 
 // earnedByBrokenGlass returns the reason in a grant that the mutating hook made in this
 // very request. It is taken for a question only: who writes such a ledger while the
 // mutating hook is away has to have the right, too.
-func (r *request) earnedByBrokenGlass() string {
+func (r *request) earnedByBrokenGlass(before ledger.Ledger) string {
 	if !r.validating {
 		return ""
 	}
@@ -229,7 +259,7 @@ func (r *request) earnedByBrokenGlass() string {
 		return ""
 	}
 	for _, e := range stored {
-		if e.Generation >= r.new.GetGeneration() && e.Initiator == r.user.Username && len(e.Trace) > 0 {
+		if !hasID(before, e) && e.Generation >= r.new.GetGeneration() && e.Initiator == r.user.Username && len(e.Trace) > 0 {
 			if reason := e.Trace[0].Attestations[decision.BreakGlassAttestation]; reason != "" {
 				return reason
 			}
@@ -239,12 +269,24 @@ func (r *request) earnedByBrokenGlass() string {
 }
 
 // noteBrokenGlass leaves a note for the validating hook, which will not see the
-// annotation any more.
-func (m *Mutator) noteBrokenGlass(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
-	if r.dryRun || verdict.Reason != decision.ReasonBreakGlass || r.again != nil && r.again.noted {
+// annotation any more. A grant tells it of the glass without one, and an object that is about to be created
+// has no record yet.
+func (m *Mutator) noteBrokenGlass(ctx context.Context, r *request, o *outcome) error {
+	if r.dryRun || !o.leavesNote(r) || r.again != nil && r.again.noted {
 		return nil
 	}
-	return m.Records.BreakGlass(ctx, f.parent, r.noteOfBrokenGlass(f.glass.reason))
+	return m.Records.BreakGlass(ctx, r.noteHolder(o.facts), r.noteOfBrokenGlass(o.glass.reason))
+}
+
+func (o *outcome) leavesNote(r *request) bool {
+	switch {
+	case o.verdict.Reason == decision.ReasonBreakGlass:
+		return true
+	case !o.brokeGlass() || startsWithBrokenGlass(o.grant):
+		return false
+	default:
+		return o.ParentState == decision.ParentFound || r.old != nil
+	}
 }
 
 // keepsBreakGlass reports whether the annotation stays on the object: one that serves
@@ -273,6 +315,8 @@ func (r *request) glassWarning(o *outcome) string {
 			listed(o.verdict.Uncovered), subject)
 	case startsWithBrokenGlass(o.grant):
 		return fmt.Sprintf("kausality: the glass is broken: what follows from this change of %s is allowed, and recorded", subject)
+	case o.brokeGlass():
+		return fmt.Sprintf("kausality: the glass is broken: %s of %s is let through, and recorded", listed(o.brokenFor), subject)
 	default:
 		return fmt.Sprintf("kausality: no glass had to be broken for this request for %s; %s", subject, o.setInstead())
 	}
@@ -297,7 +341,7 @@ func servedBy(reason string) string {
 
 // actionWarnings tell the same of an action through the status.
 func actionWarnings(r *request, o *outcome) []string {
-	if r.subresource != subresourceStatus || !o.glass.asked {
+	if r.subresource != subresourceStatus || !o.glass.asked && !o.glass.blank || len(o.Actions)+len(o.Reports) == 0 {
 		return nil
 	}
 	return []string{r.glassWarning(o)}
@@ -305,7 +349,7 @@ func actionWarnings(r *request, o *outcome) []string {
 
 // deletionWarnings tell the same of a deletion, which no mutating hook sees.
 func deletionWarnings(r *request, o *outcome) []string {
-	if r.operation != decision.Delete || !o.glass.asked {
+	if r.operation != decision.Delete || !o.glass.asked && !o.glass.blank {
 		return nil
 	}
 	return []string{r.glassWarning(o)}

@@ -114,7 +114,7 @@ func TestBreakGlass(t *testing.T) {
 		},
 		"on a Deployment, for what follows": {
 			groups: glassBreakers, before: deployment(3), after: annotate(deployment(5), glassKey, reason),
-			want: map[string]string{ledgerKey: ofRoot}, warns: "what follows from this change of Deployment web is allowed", reason: "Root",
+			want: map[string]string{ledgerKey: ofRoot}, warns: "what follows from this change of Deployment web is allowed", reason: "BreakGlass",
 		},
 		"on a Deployment, by who may not": {
 			before: deployment(3), after: annotate(deployment(5), glassKey, reason),

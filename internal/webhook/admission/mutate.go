@@ -72,7 +72,7 @@ func (m *Mutator) commit(ctx context.Context, r *request, ru *ruling) error {
 		m.announceProof(r, *ru.refusal)
 		return nil
 	}
-	err := errors.Join(m.noteBrokenGlass(ctx, r, ru.facts, ru.verdict), m.approveStray(ctx, r, ru.facts))
+	err := errors.Join(m.noteBrokenGlass(ctx, r, ru.outcome), m.approveStray(ctx, r, ru.facts))
 	if err == nil && r.old != nil {
 		err = m.keepLedger(ctx, r, ru.facts, ru.next)
 	}

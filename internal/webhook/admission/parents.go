@@ -28,7 +28,6 @@ import (
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/decision"
-	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -210,11 +209,7 @@ func (r *request) ownReferences(f *facts, changes []change.Change) []change.Chan
 // observeParent takes note of what was decided about a child of a parent. What changes
 // nothing that counts, or is not bounded, is nobody's business.
 func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict) {
-	if r.dryRun {
-		return
-	}
-	if f.ParentState != decision.ParentFound {
-		v.observeOwnGlass(r, f, verdict)
+	if r.dryRun || f.ParentState != decision.ParentFound {
 		return
 	}
 	switch verdict.Reason {
@@ -231,20 +226,4 @@ func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict
 		})
 		v.announce(r, f, d)
 	}
-}
-
-// observeOwnGlass takes note of glass that is broken for an object that has no parent to tell of it, so that its
-// own record does.
-func (v *Validator) observeOwnGlass(r *request, f *facts, verdict decision.Verdict) {
-	if verdict.Reason != decision.ReasonBreakGlass {
-		return
-	}
-	d := describe(r, f, verdict)
-	v.Records.Observe(record.Outcome{Target: r.target(), History: []v1alpha1.HistoryEntry{{
-		Event: v1alpha1.EventBreakGlass, User: d.User, Operation: d.Operation, Names: []string{d.Name}, Reason: d.Reason, Kind: d.Kind,
-		Paths: d.Paths, Policies: d.Policies, Message: d.Message, Initiator: d.Initiator, Trace: d.Trace,
-	}}})
-	v.Notices.Post(eventrecorder.Notice{
-		Reason: eventrecorder.BreakGlass, Action: d.Operation, About: r.target(), Text: d.User + " broke the glass: " + d.Message,
-	})
 }

@@ -109,7 +109,7 @@ func (rs *rounds) note(r *request, o *outcome, want map[string]string) {
 	switch {
 	case key.written != was:
 		known.approve, known.breakGlass = o.approve.text, o.glass.reason
-		known.noted = r.again != nil && r.again.noted || !r.dryRun && o.verdict.Reason == decision.ReasonBreakGlass
+		known.noted = r.again != nil && r.again.noted || !r.dryRun && o.leavesNote(r)
 	case o.Gate == nil:
 		return
 	}

@@ -145,6 +145,9 @@ func (v *Validator) reserveBy(ctx context.Context, r *request, f *facts, passes 
 func (v *Validator) answer(r *request, ru *ruling) admission.Response {
 	resp := admission.Allowed("")
 	resp.AuditAnnotations = auditAnnotations(ru.facts, ru.verdict)
+	if reason, broken := ru.glassReason(); broken {
+		resp.AuditAnnotations[auditReason], resp.AuditAnnotations[auditGlass] = string(decision.ReasonBreakGlass), reason
+	}
 	if ru.deputy != nil {
 		resp.AuditAnnotations[auditTarget] = ru.deputy.text()
 	}
@@ -258,12 +261,15 @@ func (v *Validator) observe(r *request, ru *ruling) {
 	if r.dryRun {
 		return
 	}
-	if ru.brokeGlass() {
+	if _, broken := ru.glassReason(); broken && ru.refusal == nil {
 		glassBroken.WithLabelValues(v.resourceLabel(r.resource)).Inc()
 	}
 	if r.scale != nil {
 		v.countGrant(r.resource, ru.grant)
 		v.announceFull(r, ru.outcome)
+	}
+	if ru.refusal == nil && ru.breaksOwnGlass() {
+		v.observeOwnGlass(r, ru.outcome)
 	}
 	v.observeParent(r, ru.facts, ru.verdict)
 	for _, other := range ru.others {
