@@ -340,6 +340,16 @@ func usingAllowances() []bypass {
 			refuse(shared.mallory().Delete(ctx, pod), "deletion of Pod")
 			s.rogue.change(ctx, pod, noAnnotation("pod."+v1alpha1.AnnotationBreakGlass))
 		}},
+		{"breaking the glass for a deletion without a reason", func(ctx context.Context, s *scene) {
+			pod := s.pod(ctx)
+			for _, text := range []string{"delete:", "delete:  "} {
+				s.rogue.warned.take()
+				s.rogue.change(ctx, pod, annotation("pod."+v1alpha1.AnnotationBreakGlass, text))
+				Expect(s.rogue.warned.take()).To(ContainSubstring("no glass of Pod " + pod.Name + " is broken without a reason"))
+				Expect(pod.Annotations).NotTo(HaveKey("pod." + v1alpha1.AnnotationBreakGlass))
+				refuse(s.rogue.Delete(ctx, pod), "deletion of Pod")
+			}
+		}},
 	}
 }
 
