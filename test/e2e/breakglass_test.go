@@ -111,6 +111,25 @@ var _ = Describe("Breaking the glass", func() {
 		Expect(d.Annotations).NotTo(HaveKey(v1alpha1.AnnotationBreakGlass))
 		Expect(audit.tracesOf(controlplane.OfResource("", "pods"), byControllers)).To(ContainElement(
 			SatisfyAll(HavePrefix("bob "), ContainSubstring("(breakglass)"), ContainSubstring(reason))))
+
+		By("reading what was recorded")
+		done := audit.writes(controlplane.OfResource("apps", "deployments"), controlplane.ByUser("bob"), controlplane.Succeeded)
+		Expect(done).To(HaveLen(1))
+		Expect(done[0].Annotations).To(SatisfyAll(
+			HaveKeyWithValue(auditReason, "BreakGlass"), HaveKeyWithValue("verdict.kausality.io/break-glass", reason),
+		))
+		told := SatisfyAll(ContainSubstring("spec.template"), ContainSubstring("Deployment web"), ContainSubstring(reason))
+		Eventually(ctx, func(g Gomega) {
+			var events eventsv1.EventList
+			g.Expect(shared.List(ctx, &events, client.InNamespace(ns))).To(Succeed())
+			g.Expect(events.Items).To(ContainElement(SatisfyAll(
+				HaveField("Reason", "BreakGlass"), HaveField("Regarding.Kind", "Deployment"), HaveField("Regarding.Name", "web"),
+				HaveField("Note", SatisfyAll(HavePrefix("bob broke the glass"), told)),
+			)))
+			g.Expect(shared.record(ctx, g, d).Status.History).To(ContainElement(SatisfyAll(
+				HaveField("Event", v1alpha1.EventBreakGlass), HaveField("User", "bob"), HaveField("Message", told),
+			)))
+		}).Should(Succeed())
 	}, SpecTimeout(specTimeout))
 
 	It("does not release what was made before, and says what does", func(ctx SpecContext) {
@@ -131,6 +150,20 @@ var _ = Describe("Breaking the glass", func() {
 		bob.change(ctx, d, image(broken, "fixed.example.org/app"))
 		Expect(bob.warned.take()).To(ContainSubstring("what follows from this change of Deployment web is allowed"))
 		shared.complete(ctx, d, "2")
+	}, SpecTimeout(specTimeout))
+
+	It("does nothing in a request that puts back what is withheld", func(ctx SpecContext) {
+		mallory := shared.mallory()
+		mallory.change(ctx, d, replicas(9))
+		Expect(mallory.warned.take()).To(ContainSubstring("is withheld"))
+		bob.warned.take()
+		bob.change(ctx, d, patch(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationBreakGlass+`":"`+reason+`"}},"spec":{"replicas":3}}`))
+		Expect(bob.warned.take()).To(SatisfyAll(ContainSubstring("no glass had to be broken"), Not(ContainSubstring("is allowed, and recorded"))))
+		shared.withholdsNothing(ctx, d)
+		Expect(d.Annotations[v1alpha1.AnnotationAllowances]).NotTo(ContainSubstring("(breakglass)"))
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(shared.record(ctx, g, d).Status.History).NotTo(ContainElement(HaveField("Event", v1alpha1.EventBreakGlass)))
+		}, "3s").Should(Succeed())
 	}, SpecTimeout(specTimeout))
 
 	It("serves a deletion by a reason that stays until then", func(ctx SpecContext) {
