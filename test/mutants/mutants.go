@@ -66,6 +66,7 @@ const (
 	gather    = "internal/webhook/admission/gather.go"
 	parentage = "internal/webhook/admission/parentage.go"
 	glass     = "internal/webhook/admission/glass.go"
+	glassNeed = "internal/webhook/admission/glassneed.go"
 	inVain    = "internal/webhook/admission/invain.go"
 	decide    = "internal/webhook/admission/decide.go"
 	validate  = "internal/webhook/admission/validate.go"
@@ -1520,6 +1521,46 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestBreakGlass", admissionTests},
 	},
 	{
+		name:  "broken glass at the top of a chain is told by neither an Event nor its record",
+		edits: []edit{{validate, "	if ru.refusal == nil && ru.breaksOwnGlass() {", "	if false {"}},
+		unit:  []string{"-run=TestBrokenGlassIsToldEverywhere", admissionTests},
+	},
+	{
+		name:  "broken glass at the top of a chain is not in the audit log",
+		edits: []edit{{validate, "	if reason, broken := ru.glassReason(); broken {", "	if reason, broken := ru.glassReason(); broken && len(reason) < 0 {"}},
+		unit:  []string{"-run=TestBrokenGlassIsToldEverywhere", admissionTests},
+	},
+	{
+		name:  "glass that nothing needs broken is broken",
+		edits: []edit{{glassNeed, "	if !f.glass.earned && !o.needsGlass(r) {", "	if o.needsGlass(r) && len(f.glass.reason) < 0 {"}},
+		unit:  []string{"-run=TestBrokenGlassIsToldEverywhere", admissionTests},
+	},
+	{
+		name:  "what breaks the glass and allows nothing leaves no note",
+		edits: []edit{{glass, "		return o.ParentState == decision.ParentFound || r.old != nil", "		return false"}},
+		unit:  []string{"-run=TestBrokenGlassIsToldEverywhere", admissionTests},
+	},
+	{
+		name:  "what only says what it is for is a reason to break the glass",
+		edits: []edit{{glass, "			return strings.TrimSpace(after) == \"\"", "			return after == \"-\""}},
+		ways:  []string{"breaking the glass for a deletion without a reason"},
+	},
+	{
+		name:  "a controller that no policy names is advised an approval",
+		edits: []edit{{"internal/controller/holder/blocked.go", "len(others) == 0 && strings.Contains(d.Message, decision.MayNotUse)", "len(others) == 0 && d.Message == decision.MayNotUse"}},
+		unit:  []string{"-run=TestBlockedMessageOfWhoIsNotNamed", "./internal/controller/holder"},
+	},
+	{
+		name:  "explain counts subjects of policies that leave the children out",
+		edits: []edit{{"internal/cli/explain/bounds.go", "OwnPolicies: h.ownOf(kind)}", "OwnPolicies: h.compiled.For(kind)}"}},
+		unit:  []string{"-run=TestNotForYouByWhatIsInEffect", "./internal/cli/explain"},
+	},
+	{
+		name:  "a controller counts as a subject by a policy for other namespaces",
+		edits: []edit{{"internal/policy/unexercised.go", "			if p.isApartFrom(other) {", "			if p.isApartFrom(other) && other.For.Kind == \"\" {"}},
+		unit:  []string{"-run=TestUnexercised", "./internal/policy"},
+	},
+	{
 		name:  "a denial advises an approval to who may use none",
 		edits: []edit{{inVain, "if !f.IsForOthers(v.Uncovered) {", "if true {"}},
 		unit:  []string{"-run=TestDenialAdvises", admissionTests},
@@ -1581,7 +1622,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a denial advises a reason that no request can carry",
-		edits: []edit{{glass, "	default:\n		return true\n	}\n}\n\nfunc forStatus", "	default:\n		return false\n	}\n}\n\nfunc forStatus"}},
+		edits: []edit{{glass, "	default:\n		return true\n	}\n}\n\n// forStatus", "	default:\n		return false\n	}\n}\n\n// forStatus"}},
 		unit:  []string{"-run=TestDenialAdvises", admissionTests},
 	},
 	{
