@@ -29,10 +29,7 @@ import (
 // without an allowance. Deleting is never among them.
 var followingVerbs = []string{gate.VerbCreate, externalUpdate}
 
-const (
-	externalUpdate = "Update"
-	externalDelete = "Delete"
-)
+const externalUpdate = "Update"
 
 // external returns the entries that a child behind a gate gets: what lets the request
 // through may go on outside the cluster, as far as the parent's External entries say
@@ -210,7 +207,7 @@ func (in *Input) ExternalDeletion(v Verdict, parentPolicies []*policy.Policy) bo
 }
 
 func deletes(verbs []string) bool {
-	return slices.Contains(verbs, externalDelete) || slices.Contains(verbs, v1alpha1.Any)
+	return slices.Contains(verbs, gate.VerbDelete) || slices.Contains(verbs, v1alpha1.Any)
 }
 
 // aboutItself makes the entries that a child behind a gate is granted by its own

@@ -117,6 +117,8 @@ type Input struct {
 	// else outside, or be reached by other credentials, where somebody else than the system
 	// behind the gate makes them.
 	Renames []change.Change
+	// Identity are the fields that say what the child stands for outside, where there are Renames.
+	Identity []change.Pattern
 	// Outside is true where what the child stands for is there, as far as the child shows.
 	Outside bool
 	// Uncreated is true where that was never there, as far as the child shows, its gate keeps it from

@@ -32,7 +32,21 @@ func renamed(ctx context.Context, in *Input) (Verdict, bool) {
 	if len(in.Renames) == 0 || in.BreakGlass != "" || origin(in) || in.AncestorInitiator {
 		return Verdict{}, false
 	}
-	v := Verdict{Reason: ReasonDenied, Policies: in.GatedBy, Withheld: Withheld(in.Parent.Standing)}
+	uncovered := in.unnamed(ctx)
+	if len(uncovered) == 0 {
+		return Verdict{}, false
+	}
+	// An UpgradeAllowance covers all that nothing else does, or nothing.
+	uncovered = in.withRest(ctx, uncovered)
+	if u := in.upgradeNaming(uncovered); u != nil {
+		return Verdict{Allowed: true, Reason: ReasonUpgrade, Policies: in.GatedBy, Upgrade: u}, true
+	}
+	return Verdict{Reason: ReasonDenied, Policies: in.GatedBy, Withheld: Withheld(in.Parent.Standing), Uncovered: uncovered}, true
+}
+
+// unnamed returns the renames that neither an allowance nor the phase of the parent covers.
+func (in *Input) unnamed(ctx context.Context) []Act {
+	var out []Act
 	entries, conditions := in.usable(), in.conditions()
 	if in.Outside {
 		// The creation of the parent brought it there, and is over as far as its name goes.
@@ -41,10 +55,23 @@ func renamed(ctx context.Context, in *Input) (Verdict, bool) {
 	for _, c := range in.Renames {
 		act := Act{Operation: Update, Change: c}
 		if _, covered := justification(entries, act); !covered && !in.phaseNames(ctx, act, conditions) {
-			v.Uncovered = append(v.Uncovered, act)
+			out = append(out, act)
 		}
 	}
-	return v, len(v.Uncovered) > 0
+	return out
+}
+
+// withRest adds to acts what else of the request nothing covers, where the parent bounds the child.
+func (in *Input) withRest(ctx context.Context, acts []Act) []Act {
+	if len(in.Bounding()) == 0 {
+		return acts
+	}
+	for _, act := range in.judge(ctx).uncovered {
+		if !slices.ContainsFunc(acts, func(a Act) bool { return a.String() == act.String() }) {
+			acts = append(acts, act)
+		}
+	}
+	return acts
 }
 
 // phaseNames reports whether the phase of the parent lets the act through, which says what

@@ -93,3 +93,73 @@ subjects:
 		})
 	}
 }
+
+// TestUpgradeNames checks what somebody who agrees to a new version has to name.
+func TestUpgradeNames(t *testing.T) {
+	changeOf := func(text string) change.Change {
+		path, err := change.ParsePath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return change.Change{Path: path, Verb: change.Mutate, Old: "a", New: "b"}
+	}
+	upgrade := func(mutations string) Upgrade {
+		return upgradeTo(t, "v2", "- {target: {apiGroup: cloud.example.com, apiVersion: v1, resource: buckets}, relation: ControllerChild, mutations: ["+mutations+"]}\n")
+	}
+	shop := compile(t, "shop", shopSpec)
+	tests := map[string]struct {
+		renames, changes []string
+		mutations        string
+		parent           func(*Input)
+		want             Reason
+		uncovered        []string
+	}{
+		"the field":            {renames: []string{"spec.keeps"}, mutations: "{jsonPath: spec.keeps}", want: ReasonUpgrade},
+		"what is below":        {renames: []string{"spec.account.name"}, mutations: "{jsonPath: spec.account}", want: ReasonUpgrade},
+		"a part of it":         {renames: []string{"spec.account.name"}, mutations: "{jsonPath: spec.account.name}", want: ReasonUpgrade},
+		"what it is a part of": {renames: []string{"spec.keeps"}, mutations: "{jsonPath: spec}", want: ReasonDenied, uncovered: []string{"spec.keeps"}},
+		"anything":             {renames: []string{"spec.keeps"}, mutations: `{jsonPath: "*"}`, want: ReasonDenied, uncovered: []string{"spec.keeps"}},
+		"anything below":       {renames: []string{"spec.keeps"}, mutations: `{jsonPath: "spec[*]"}`, want: ReasonDenied, uncovered: []string{"spec.keeps"}},
+		"another verb":         {renames: []string{"spec.keeps"}, mutations: "{jsonPath: spec.keeps, verbs: [Insert]}", want: ReasonDenied, uncovered: []string{"spec.keeps"}},
+		"one of two":           {renames: []string{"spec.keeps", "spec.account"}, mutations: "{jsonPath: spec.keeps}", want: ReasonDenied, uncovered: []string{"spec.keeps", "spec.account"}},
+		"and not the rest": {
+			renames: []string{"spec.keeps"}, changes: []string{"spec.size"}, mutations: "{jsonPath: spec.keeps}", want: ReasonDenied, uncovered: []string{"spec.keeps", "spec.size"},
+		},
+		"and all the rest": {
+			renames: []string{"spec.keeps"}, changes: []string{"spec.size"}, mutations: "{jsonPath: spec.keeps}, {jsonPath: spec}", want: ReasonUpgrade,
+		},
+		"of a parent that does not name it": {
+			renames: []string{"spec.keeps"}, mutations: "{jsonPath: spec.keeps}", parent: func(in *Input) { in.Parent.OneSided = true }, want: ReasonDenied, uncovered: []string{"spec.keeps"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := Input{
+				Requester: composing, Operation: Update, Child: Child{GVK: bucketGVK}, ParentState: ParentFound, Gate: inCloud, Outside: true,
+				Parent: Parent{GVK: shopGVK, Name: "web", Policies: []*policy.Policy{shop}}, Upgrades: []Upgrade{upgrade(tt.mutations)},
+				Identity: []change.Pattern{change.MustParsePattern("spec.keeps"), change.MustParsePattern("spec.account")},
+			}
+			for _, path := range tt.renames {
+				in.Renames = append(in.Renames, changeOf(path))
+			}
+			in.Changes = append(in.Changes, in.Renames...)
+			for _, path := range tt.changes {
+				in.Changes = append(in.Changes, changeOf(path))
+			}
+			if tt.parent != nil {
+				tt.parent(&in)
+			}
+			v := Decide(t.Context(), &in)
+			var uncovered []string
+			for _, act := range v.Uncovered {
+				uncovered = append(uncovered, act.String())
+			}
+			if v.Reason != tt.want || (v.Upgrade != nil) != (tt.want == ReasonUpgrade) {
+				t.Errorf("verdict %s, want %s", v.Reason, tt.want)
+			}
+			if diff := cmp.Diff(tt.uncovered, uncovered); diff != "" {
+				t.Errorf("uncovered (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

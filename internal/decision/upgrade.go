@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
@@ -66,6 +67,35 @@ func (in *Input) coversAll(u *Upgrade, acts []Act) bool {
 	return len(acts) > 0 && !slices.ContainsFunc(acts, func(act Act) bool {
 		return act.Operation == Update && lineage.IsLineage(act.Change.Path) ||
 			!slices.ContainsFunc(u.Entries, func(e policy.Entry) bool { return allows(e, kind, act) })
+	})
+}
+
+// upgradeNaming returns the UpgradeAllowance that covers all of the acts, and names the fields by which the
+// child stands for something outside, where these are among them; nil where none does. That somebody has agreed
+// to a change of all that a version writes does not say that the child may stand for something else, or that
+// what it stands for may be deleted with it.
+func (in *Input) upgradeNaming(acts []Act) *Upgrade {
+	if !in.MayUpgrade() {
+		return nil
+	}
+	for i := range in.Upgrades {
+		if u := &in.Upgrades[i]; in.coversAll(u, acts) && len(in.NotNamedBy(u, acts)) == 0 {
+			return u
+		}
+	}
+	return nil
+}
+
+// NotNamedBy returns those of the acts that change what the child stands for outside, and whose field no entry of the
+// UpgradeAllowance names.
+func (in *Input) NotNamedBy(u *Upgrade, acts []Act) []Act {
+	kind := in.Child.GVK.GroupKind()
+	return slices.DeleteFunc(slices.Clone(acts), func(act Act) bool {
+		return !slices.ContainsFunc(in.Identity, func(p change.Pattern) bool {
+			return act.Operation == Update && p.Touches(act.Change.Path) && !slices.ContainsFunc(u.Entries, func(e policy.Entry) bool {
+				return !e.IsExternal() && e.Kind == kind && e.NamesField(p, act.Change)
+			})
+		})
 	})
 }
 

@@ -60,10 +60,19 @@ func (e Entry) AllowsOutside(verb string) bool {
 
 // AllowsField reports whether the entry allows the change of a field.
 func (e Entry) AllowsField(c change.Change) bool {
+	return slices.ContainsFunc(e.Fields, func(f FieldBound) bool { return f.allows(c) })
+}
+
+// NamesField reports whether the entry allows the change of a field by its name, or the name of something
+// below it: not by that of what it is a part of, nor by a wildcard.
+func (e Entry) NamesField(name change.Pattern, c change.Change) bool {
 	return slices.ContainsFunc(e.Fields, func(f FieldBound) bool {
-		return (len(f.Verbs) == 0 || slices.Contains(f.Verbs, v1alpha1.MutationVerb(c.Verb))) &&
-			f.Pattern.Covers(c.Path)
+		return f.allows(c) && len(f.Pattern) >= len(name) && slices.Equal(f.Pattern[:len(name)], name)
 	})
+}
+
+func (f FieldBound) allows(c change.Change) bool {
+	return (len(f.Verbs) == 0 || slices.Contains(f.Verbs, v1alpha1.MutationVerb(c.Verb))) && f.Pattern.Covers(c.Path)
 }
 
 // Section bounds one phase of a parent's life.

@@ -152,6 +152,7 @@ func (f *facts) setRenames(r *request, declared change.Schema) {
 	}
 	f.Outside = f.gate.IsOutside(r.old)
 	f.GatedBy = f.gate.standing.Denying
+	f.Identity = f.gate.Identity()
 }
 
 // names reports whether an admitted request says what the object is to stand for

@@ -49,7 +49,7 @@ func denial(f *facts, v decision.Verdict) string {
 	} else {
 		fmt.Fprintf(&b, "which %s. %s", f.allowing(v), f.remedy(v))
 	}
-	if text := f.upgradeText(); text != "" {
+	if text := f.upgradeText(v); text != "" {
 		b.WriteString(" " + text)
 	}
 	b.WriteString(upgrade.Details(fmt.Sprintf("kubectl get allowancerecord%s %s -o yaml", kubectl.NamespaceFlag(f.parentRecordKey.Namespace), kubectl.Name(f.parentRecordKey.Name))))

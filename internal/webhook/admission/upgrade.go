@@ -328,11 +328,11 @@ func (f *facts) standings() []v1alpha1.RequestVersion {
 // upgradeText says what a denial has to do with an upgrade: why no UpgradeAllowance lets the
 // request through, or that one could, where it comes from another version than the one that
 // the parent remembers. It is empty where nothing is known of that.
-func (f *facts) upgradeText() string {
+func (f *facts) upgradeText(v decision.Verdict) string {
 	out := make([]string, 0, len(f.upgrades))
 	for _, a := range f.upgrades {
 		if f.concerns(a) {
-			out = append(out, upgrade.SaysNo(a.Name, a.whyNot()))
+			out = append(out, upgrade.SaysNo(a.Name, f.whyNot(a, v)))
 		}
 	}
 	hint := f.newVersionText()
@@ -363,10 +363,14 @@ func (f *facts) concerns(a upgradeAsked) bool {
 }
 
 // whyNot says why an UpgradeAllowance does not let a request through.
-func (a upgradeAsked) whyNot() string {
+func (f *facts) whyNot(a upgradeAsked, v decision.Verdict) string {
 	switch {
 	case len(a.open()) > 0:
-		return "spec.policies does not cover it"
+		const notCovered = "spec.policies does not cover it"
+		if unnamed := f.NotNamedBy(&decision.Upgrade{Entries: a.Entries}, v.Uncovered); len(unnamed) > 0 {
+			return notCovered + ", as it has to name what says what the object stands for outside: " + listed(unnamed)
+		}
+		return notCovered
 	case len(a.answers) == 0:
 		return a.why
 	}

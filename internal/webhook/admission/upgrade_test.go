@@ -760,7 +760,7 @@ func TestDenialNamesWhomNobodyHadToAsk(t *testing.T) {
 			if diff := cmp.Diff(want, f.askedUpgrades(), cmpopts.EquateEmpty()); diff != "" || f.noUpgrade != tt.says {
 				t.Errorf("it says %v, and names (-want +got):\n%s", f.noUpgrade, diff)
 			}
-			if got := f.upgradeText(); got != "" {
+			if got := f.upgradeText(decision.Verdict{}); got != "" {
 				t.Errorf("a person is told %q", got)
 			}
 		})

@@ -54,14 +54,21 @@ func addTo(ctx context.Context, group string, db *unstructured.Unstructured) *v1
 		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(db), db)).To(Succeed())
 		g.Expect(db.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.ConditionBlocked, HavePrefix("Create of RDSInstance ")))
 	}).Should(Succeed())
-	out, err := exec.CommandContext(ctx, *pluginBin, "--kubeconfig="+shared.Kubeconfig,
-		"--cache-dir="+filepath.Join(filepath.Dir(shared.Kubeconfig), "kubectl"), "upgrade", "suggest", "crossplane-system/crossplane").CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(out))
+	out := suggestion(ctx)
 	suggested := &v1alpha1.UpgradeAllowance{}
-	Expect(yaml.Unmarshal(out, suggested)).To(Succeed(), string(out))
+	Expect(yaml.Unmarshal([]byte(out), suggested)).To(Succeed(), out)
 	// Other specs are refused something, too.
 	suggested.Spec.Versions = []string{revision}
 	return suggested
+}
+
+// suggestion returns the UpgradeAllowance that the plugin suggests for what Crossplane was refused.
+func suggestion(ctx context.Context) string {
+	GinkgoHelper()
+	out, err := exec.CommandContext(ctx, *pluginBin, "--kubeconfig="+shared.Kubeconfig,
+		"--cache-dir="+filepath.Join(filepath.Dir(shared.Kubeconfig), "kubectl"), "upgrade", "suggest", "crossplane-system/crossplane").CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(out))
+	return string(out)
 }
 
 var _ = Describe("A resource that a Composition gets", func() {

@@ -86,13 +86,18 @@ var _ = Describe("A policy that comes to instances", func() {
 // limitedBy has a composition give its instances management policies of its own, where
 // there are any.
 func limitedBy(policies string) func(*unstructured.Unstructured) {
+	return saying("managementPolicies", policies)
+}
+
+// saying has Compositions say something in a field of instances, which is none where it is empty.
+func saying(field, value string) func(*unstructured.Unstructured) {
 	return func(object *unstructured.Unstructured) {
-		if policies == "" || object.GetKind() != "Composition" {
+		if value == "" || object.GetKind() != "Composition" {
 			return
 		}
 		raw, err := object.MarshalJSON()
 		Expect(err).NotTo(HaveOccurred())
-		text := strings.ReplaceAll(string(raw), `"forProvider":{}`, `"forProvider":{},"managementPolicies":`+policies)
+		text := strings.ReplaceAll(string(raw), `"forProvider":{}`, `"forProvider":{},"`+field+`":`+value)
 		Expect(object.UnmarshalJSON([]byte(text))).To(Succeed())
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controlplane"
@@ -573,6 +574,46 @@ var _ = Describe("An upgrade of a Function", Serial, stage.Long, func() {
 		isOver(firstFunction)
 		shared.Becomes(ctx, d.composite, "Responsive")
 	}, SpecTimeout(3*specTimeout))
+})
+
+var _ = Describe("An upgrade of what says what an instance stands for in the cloud", func() {
+	It("is agreed to by the name of the field only", func(ctx SpecContext) {
+		const group, path = "keeping.example.org", "spec.deletionPolicy"
+		closeGatesOf(ctx, group, saying("deletionPolicy", `"Orphan"`))
+		db := database(group, claimKind, shared.MakeNamespace(ctx, nil), "main", medium)
+		db.SetAnnotations(map[string]string{"jira": "INFRA-1"})
+		db.SetLabels(map[string]string{groupLabel: group})
+		i := provisioned(ctx, db)
+		shared.steady(ctx, &governed{database: db, composite: i.composite, instance: i.instance, isClaim: true})
+		audit := shared.WatchObjects(i.composite, i.instance)
+		agreed := shared.agree(ctx, group, func(u *v1alpha1.UpgradeAllowance) {
+			u.Spec.Policies = []v1alpha1.PolicyEntry{instances("rds.aws.crossplane.io", "spec")}
+		})
+		shared.recompose(ctx, compositeKind, group, `[{"op":"replace","path":"RESOURCES/0/base/spec/deletionPolicy","value":"Delete"}]`)
+		Eventually(ctx, func() []string { return audit.Refusals(crossplaneUser) }).WithTimeout(time.Minute).Should(ContainElement(SatisfyAll(
+			ContainSubstring("changing "+path+" of RDSInstance "+i.instance.GetName()+" is not allowed by its parent"),
+			ContainSubstring("spec.policies does not cover it, as it has to name what says what the object stands for outside: changing "+path))))
+		policy := func(g Gomega) string {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
+			policy, _, _ := unstructured.NestedString(i.instance.Object, "spec", "deletionPolicy")
+			return policy
+		}
+		Expect(policy(Default)).To(Equal("Orphan"))
+
+		By("suggesting what lets it through, and agreeing to that")
+		suggested := &v1alpha1.UpgradeAllowance{}
+		Expect(yaml.Unmarshal([]byte(suggestion(ctx)), suggested)).To(Succeed())
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(agreed), agreed)).To(Succeed())
+		agreed.Spec.Policies = suggested.Spec.Policies
+		Expect(shared.As("greta", user.SystemPrivilegedGroup).Update(ctx, agreed)).To(Succeed())
+		Eventually(ctx, policy).WithTimeout(retriedAtOnce).Should(Equal("Delete"))
+
+		By("deleting the claim, and with that what is in the cloud")
+		i.closed(ctx)
+		Expect(i.by.Delete(ctx, i.database)).To(Succeed())
+		shared.Gone(ctx, i.database, i.composite, i.instance)
+		Expect(i.outside(ctx)).To(Equal([]cloud.Verb{cloud.Delete}))
+	}, SpecTimeout(2*specTimeout))
 })
 
 // upgradedAtOnce is how many composite resources wait for one UpgradeAllowance.
