@@ -16,6 +16,8 @@ limitations under the License.
 
 package gate
 
+import "kausality.io/operator/api/v1alpha1"
+
 // WasOfProvider begins what the condition says of a gate that stays though its kind is not
 // of the provider any more that policies name.
 const WasOfProvider = "The kind was of Provider "
@@ -54,3 +56,11 @@ func (p Progress) Describe() string {
 
 // Waits is in what is said of a gate behind which something waits that somebody allowed.
 const Waits = " waits: "
+
+// Keeps says by what the author of an object keeps what it stands for when the object is deleted.
+func Keeps(s State) string {
+	if s.Ceiling != nil {
+		return "the ceiling that its author has set (" + v1alpha1.AnnotationGateCeiling + ") does not let Delete through"
+	}
+	return "its spec says so"
+}

@@ -91,6 +91,8 @@ type Driver interface {
 	DeletesOutside(obj *unstructured.Unstructured) bool
 	// Annotations, besides Kausality's own, are those whose change matters.
 	Annotations() []string
+	// SwitchPath is the field that is the switch, by which an author says what the ceiling is.
+	SwitchPath() change.Pattern
 	// IsSwitch reports whether a field is the switch, or below it. Its changes are
 	// nobody's to judge.
 	IsSwitch(path change.Path) bool
@@ -161,6 +163,8 @@ type Setting struct {
 	// Unsupported are verbs that the ledger opens and that stay closed, as the system
 	// has no setting for them that lets no more through; sorted.
 	Unsupported []string
+	// KeptBack are verbs that the ceiling does not let through, whatever the ledger does; sorted.
+	KeptBack []string
 	// Unheeded is the field of the switch where the requester wanted it to let through what the
 	// ceiling, or the gate, does not, or less, and has no say in that; empty where not.
 	Unheeded string

@@ -101,12 +101,13 @@ func endsHeldDeletion(in Input) []string {
 
 // keptOfGate are the keys of the annotations about its gate that a request for an object
 // drops or changes, and broughtOfGate those that it brings. No controller copies them from an
-// owner, as only what stands for something outside has them.
+// owner, as only what stands for something outside has them. The ceiling that a creation brings stays where the object was
+// exported: it is what its author has said, who may say so by the switch as well.
 var (
 	keptOfGate = gateText(`(oldObject != null && object != null && {new} != {old} && size({old}) <= {many}
 ? {old}.filter(k, k.startsWith("{gate}") && (!(k in {new}) || {new}[k] != {old}[k])) : [])`)
 	broughtOfGate = gateText(`(object != null && size({new}) <= {many}
-? {new}.filter(k, k.startsWith("{gate}") && (oldObject == null || !(k in {old}))) : [])`)
+? {new}.filter(k, k.startsWith("{gate}") && (oldObject == null ? k != "{ceiling}" || !("{content}" in {new}) : !(k in {old}))) : [])`)
 )
 
 // concernsGate returns true where the switch of a gate has to be set, or a hold to be kept.
@@ -183,6 +184,7 @@ func gateText(text string) string {
 		"{name}", crossplane.ExternalNameAnnotation,
 		"{content}", v1alpha1.AnnotationGateContent,
 		"{requested}", v1alpha1.AnnotationGateRequested,
+		"{ceiling}", v1alpha1.AnnotationGateCeiling,
 		"{held}", v1alpha1.AnnotationGateHeld,
 		"{gate}", v1alpha1.AnnotationPrefix+gateNames,
 		"{paused}", crossplane.PausedAnnotation,

@@ -2536,6 +2536,31 @@ var mutants = []mutant{
 		ways:  []string{"keeping the API server out by connections without end"},
 	},
 	{
+		name:  "an upgrade names what things stand for by what that is a part of",
+		edits: []edit{{"internal/policy/entry.go", "len(f.Pattern) >= len(name) && slices.Equal(f.Pattern[:len(name)], name)", "true"}},
+		unit:  []string{"-run=TestUpgradeNames", "./internal/decision"},
+	},
+	{
+		name:  "an upgrade of what things stand for leaves the rest alone",
+		edits: []edit{{"internal/decision/renamed.go", "	uncovered = in.withRest(ctx, uncovered)\n", ""}},
+		unit:  []string{"-run=TestUpgradeNames", "./internal/decision"},
+	},
+	{
+		name:  "what a gate has written is what somebody wants, in a creation",
+		edits: []edit{{"internal/gate/crossplane/ceiling.go", "	case w.Old == nil && !isApplied(w) && isExported(", "	case false && isExported("}},
+		unit:  []string{"-run=TestCeilingOfACreation", "./internal/gate/crossplane"},
+	},
+	{
+		name:  "what a gate has written is what somebody wants, in an update",
+		edits: []edit{{"internal/gate/crossplane/ceiling.go", "	if bringsExport(w, before, closedFor) {", "	if false {"}},
+		unit:  []string{"-run=TestCeilingOfOwn", "./internal/gate/crossplane"},
+	},
+	{
+		name:  "whatever an export says counts for nothing",
+		edits: []edit{{"internal/gate/crossplane/ceiling.go", "	if len(policies) == 0 || !sets.New(policies...).Equal(sets.New(closedFor(ceiling)...)) {", "	if len(policies) == 0 {"}},
+		unit:  []string{"-run=TestCeilingOfACreation", "./internal/gate/crossplane"},
+	},
+	{
 		name:  "what an object stands for outside is metadata like any",
 		edits: []edit{{"internal/decision/renamed.go", "	if len(in.Renames) == 0 || ", "	if len(in.Renames) >= 0 || "}},
 		ways: []string{

@@ -51,7 +51,7 @@ func (v view) planDeletion() plan {
 				event:     warning(eventDeletionHeld, v.cannotDeleteMessage()),
 			}
 		}
-		return v.resume(held, setting, normal(eventDeletionAllowed, "The deletion goes on, and what the object stands for outside is deleted too as far as its author lets it."))
+		return v.resume(held, setting, v.deletionEvent())
 	case v.deletionUntold && v.isDeletedLately():
 		// Whoever follows a hint to orphan the object loses the deletion outside.
 		return plan{
@@ -62,6 +62,15 @@ func (v view) planDeletion() plan {
 		message := v.heldMessage(held)
 		return plan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
 	}
+}
+
+// deletionEvent says what an allowed deletion takes along.
+func (v view) deletionEvent() *notice {
+	if v.driver.DeletesOutside(v.obj) {
+		return normal(eventDeletionAllowed, "The deletion goes on, and what the object stands for outside is deleted too.")
+	}
+	return warning(eventDeletionAllowed, "The deletion goes on, and what the object stands for outside stays there, though it might be deleted as well: "+
+		gate.Keeps(v.state)+". Nothing in the cluster tells of it any more.")
 }
 
 // isDeletedLately reports whether the object was deleted so short a time ago that it may not be known yet what

@@ -75,14 +75,26 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 	after.Ceiling, unheeded = ceilingAfter(w, before, func(ceiling []string) []string {
 		set, _ := setFor(ceiling)
 		return set
+	}, func(ceiling []string) []string {
+		return listOf(d.Runtimes[w.Kind.Provider].closed(limit(w.New, ceiling)))
 	})
 	after.Requested = requestedAfter(w, before)
 	setting := gate.Setting{State: after}
 	setting.Switch, setting.Unsupported = setFor(after.Ceiling)
+	setting.KeptBack = d.keptBack(after.Ceiling)
 	if unheeded {
 		setting.Unheeded = specField + "." + SwitchField
 	}
 	return setting
+}
+
+// keptBack returns the verbs that a ceiling does not let through.
+func (d Driver) keptBack(ceiling []string) []string {
+	if ceiling == nil {
+		return nil
+	}
+	limit := limitOf(ceiling)
+	return slices.DeleteFunc(d.Verbs(), limit.Has)
 }
 
 // open returns the set for the verbs that a write is allowed, without Create where it needs

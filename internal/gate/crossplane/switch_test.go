@@ -110,6 +110,8 @@ const (
 	composer  = ComposedManager + "abc"
 	ownsField = `"f:managementPolicies":{},"f:forProvider":{}`
 	ownsNone  = `"f:forProvider":{}`
+	// ownsExport says that the object was made of what was read of one under its gate.
+	ownsExport = ownsField + `},"f:metadata":{"f:annotations":{"f:` + v1alpha1.AnnotationGateContent + `":{}}`
 )
 
 func external(verbs ...string) ledger.Ledger {
@@ -361,7 +363,7 @@ func TestCompute(t *testing.T) {
 			got := Driver{}.Compute(tt.write)
 			want := gate.Setting{Switch: tt.policies, State: gate.State{
 				Ceiling: tt.ceiling, Requested: tt.requested, Content: contents[tt.content], Name: Driver{}.NameOf(bucket("1", nil, annotated(ExternalNameAnnotation, tt.named))),
-			}}
+			}, KeptBack: Driver{}.keptBack(tt.ceiling)}
 			if tt.unheeded {
 				want.Unheeded = "spec.managementPolicies"
 			}
@@ -378,6 +380,54 @@ func own(obj *unstructured.Unstructured) { obj.SetOwnerReferences(nil) }
 // appliedByKubectl says what kubectl has applied.
 func appliedByKubectl(spec string) func(*unstructured.Unstructured) {
 	return annotated(lastApplied, `{"spec":{`+spec+`}}`)
+}
+
+// exportedByKubectl says that kubectl has applied what was read of a bucket under its gate.
+func exportedByKubectl(policies string) func(*unstructured.Unstructured) {
+	return annotated(lastApplied, `{"metadata":{"annotations":{"`+v1alpha1.AnnotationGateContent+`":"abc"}},"spec":{"managementPolicies":`+policies+`}}`)
+}
+
+// TestCeilingOfACreation checks what becomes of what is created, which may be what was read of another one.
+func TestCeilingOfACreation(t *testing.T) {
+	exported := annotated(v1alpha1.AnnotationGateContent, "abc")
+	observe := []string{"Observe"}
+	tests := map[string]struct {
+		obj     *unstructured.Unstructured
+		manager string
+		want    []string
+	}{
+		"what it says":                          {obj: bucket("1", closed, own), want: closed},
+		"what was exported":                     {obj: bucket("1", closed, own, exported)},
+		"what was exported, as managers tell":   {obj: bucket("1", closed, own, applied(ownsExport))},
+		"an export with a ceiling":              {obj: bucket("1", observe, own, exported, annotated(v1alpha1.AnnotationGateCeiling, `["Observe","Delete"]`)), want: []string{"Observe", "Delete"}},
+		"an export that says something else":    {obj: bucket("1", observe, own, exported), want: observe},
+		"an export of what was open":            {obj: bucket("1", updating, own, exported), want: updating},
+		"an export of what is composed":         {obj: bucket("1", closed, exported)},
+		"a template that was made of an export": {obj: bucket("1", closed, exported, applied(ownsExport)), manager: composer, want: closed},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Driver{}.Compute(gate.Write{New: tt.obj, ByAuthor: true, FieldManager: tt.manager})
+			if diff := cmp.Diff(tt.want, got.State.Ceiling); diff != "" {
+				t.Errorf("ceiling (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestKeptBack(t *testing.T) {
+	for name, tt := range map[string]struct{ ceiling, want []string }{
+		"none":       {},
+		"all":        {ceiling: []string{}, want: []string{"Create", "Delete", "Update"}},
+		"Delete":     {ceiling: []string{"Observe", "Create", "Update"}, want: []string{"Delete"}},
+		"everything": {ceiling: []string{"*"}, want: []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, Driver{}.keptBack(tt.ceiling)); diff != "" {
+				t.Errorf("verbs (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 // TestCeilingOfOwn checks what becomes of what somebody says about the management policies of
@@ -462,6 +512,25 @@ func TestCeilingOfOwn(t *testing.T) {
 			old: edits{ceiling, requested("alice", `["*"]`)}, updated: edits{requested("alice", `["*"]`)}, policies: observe, says: observe, stranger: true,
 			wantCeiling: observe, wantSet: observe, unheeded: true,
 		},
+		"an export by kubectl": {
+			updated: edits{exportedByKubectl(`["Observe","LateInitialize"]`)}, policies: closed, says: closed, wantSet: closed,
+		},
+		"an export by kubectl, of what was narrowed since": {
+			old: edits{ceiling}, updated: edits{exportedByKubectl(`["Observe","LateInitialize"]`)}, policies: observe, says: closed, wantCeiling: observe, wantSet: observe,
+		},
+		"an export by kubectl that says something else": {
+			updated: edits{exportedByKubectl(`["Observe","Create","Update","LateInitialize"]`)}, policies: closed, says: []string{"Observe", "Create", "Update", "LateInitialize"},
+			wantCeiling: []string{"Observe", "Create", "Update", "LateInitialize"}, wantSet: closed,
+		},
+		"an export that is applied": {
+			updated: edits{applied(ownsExport), requested("alice", `["Observe","LateInitialize"]`)}, manager: composer, policies: closed, says: closed, wantSet: closed,
+		},
+		"an export that is applied, of another manager": {
+			updated: edits{applied(ownsExport), requested("alice", `["Observe","LateInitialize"]`)}, manager: "git", policies: closed, says: closed, wantCeiling: closed, wantSet: closed,
+		},
+		"an export by a stranger": {
+			updated: edits{exportedByKubectl(`["Observe","LateInitialize"]`)}, policies: closed, says: closed, stranger: true, wantSet: closed,
+		},
 		"a note that nobody can read": {
 			old: edits{ceiling}, updated: edits{annotated(v1alpha1.AnnotationGateRequested, "*")}, policies: observe, says: observe, wantCeiling: observe, wantSet: observe,
 		},
@@ -476,7 +545,7 @@ func TestCeilingOfOwn(t *testing.T) {
 			got := Driver{}.Compute(w)
 			want := gate.Setting{Switch: tt.wantSet, State: gate.State{
 				Ceiling: tt.wantCeiling, Requested: tt.wantNoted, Content: got.State.Content, Name: got.State.Name,
-			}}
+			}, KeptBack: Driver{}.keptBack(tt.wantCeiling)}
 			if tt.unheeded {
 				want.Unheeded = "spec.managementPolicies"
 			}

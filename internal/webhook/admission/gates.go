@@ -281,11 +281,53 @@ func (o *outcome) gateWarnings(r *request) []string {
 	if field := o.setting.Unheeded; field != "" {
 		out = append(out, fmt.Sprintf("kausality: what this request says of %s of %s counts for nothing, and was left as it was: %s", field, object, o.whoseSwitch(r)))
 	}
+	if warning := o.ceilingWarning(r); warning != "" {
+		out = append(out, warning)
+	}
 	if unsupported := o.setting.Unsupported; len(unsupported) > 0 {
 		out = append(out, fmt.Sprintf("kausality: %s may be changed outside (%s), and its provider knows no management policies for that alone; allow Create as well, or update the provider",
 			object, strings.Join(unsupported, ", ")))
 	}
 	return out
+}
+
+// ceilingWarning tells the requester that the ceiling, which they have set, or which stays, keeps back what is allowed;
+// empty where it does not. What is composed has a template for that.
+func (o *outcome) ceilingWarning(r *request) string {
+	keptBack := o.setting.KeptBack
+	if len(keptBack) == 0 || o.gate.bySystem || metav1.GetControllerOf(r.new) != nil {
+		return ""
+	}
+	object, field := objectText(r.gvk.Kind, r.objectName()), o.gate.SwitchPath()
+	lift := fmt.Sprintf("leave %s out, or allow everything by it, where that is not what you want, such as in what was exported", field)
+	if r.old == nil || !slices.Equal(o.setting.State.Ceiling, o.gate.state.Ceiling) {
+		text := fmt.Sprintf("kausality: as %s of %s says so, nothing of %s is let through to what it stands for outside, whatever is allowed",
+			field, object, strings.Join(keptBack, ", "))
+		if slices.Contains(keptBack, gate.VerbDelete) {
+			text += ", and that stays when the object is deleted"
+		}
+		return text + "; " + lift
+	}
+	granted := gate.Verbs(ledger.Ledger{}.Merge(o.grant.Allowances...), keptBack)
+	if len(granted) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("kausality: what this request allows (%s) does not get to what %s stands for outside, as somebody who may has limited that (%s); %s",
+		strings.Join(granted, ", "), object, v1alpha1.AnnotationGateCeiling, lift)
+}
+
+// staysOutside reports whether a deletion, by which what the object stands for might go as well, leaves that where
+// it is, as the object's author wants.
+func (o *outcome) staysOutside(ctx context.Context, r *request) bool {
+	return o.Gate != nil && r.operation == decision.Delete && !o.Operator &&
+		o.deletesOutside(o.asked(ctx, o.verdict)) && !o.gate.DeletesOutside(r.old)
+}
+
+// staysWarning tells of that.
+func (o *outcome) staysWarning(r *request) string {
+	return fmt.Sprintf("kausality: %s is deleted, and what it stands for outside stays, though it might be deleted as well: %s. "+
+		"Nothing in the cluster tells of it any more; delete it outside, or make an object for it anew and delete that",
+		objectText(r.gvk.Kind, r.objectName()), gate.Keeps(o.gate.state))
 }
 
 // whoseSwitch says who has a say in how far the gate may open.

@@ -59,6 +59,8 @@ type ruling struct {
 	deputy *delegation
 	// wouldWait is true where the gate would be closed if policies said Deny.
 	wouldWait bool
+	// staysOutside is true where a deletion leaves what the object stands for outside, which might go as well.
+	staysOutside bool
 	// refusal is the answer to a request that does not pass, nil to one that does.
 	refusal *admission.Response
 	// refusedBy says who stands in the way then.

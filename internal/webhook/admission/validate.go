@@ -81,6 +81,7 @@ func (v *Validator) rule(ctx context.Context, r *request, o *outcome) (*ruling, 
 	if resp, refused := ru.deputy.refusal(r); refused {
 		return ru.refuse(refusedByTarget, resp), nil
 	}
+	ru.staysOutside = o.staysOutside(ctx, r)
 	return ru, nil
 }
 
@@ -155,6 +156,9 @@ func (v *Validator) answer(r *request, ru *ruling) admission.Response {
 		resp.AuditAnnotations[auditUncaused] = text
 	}
 	resp.Warnings = append(warnings(r, ru.outcome), ru.deputy.leftWithheld()...)
+	if ru.staysOutside {
+		resp.Warnings = append(resp.Warnings, ru.staysWarning(r))
+	}
 	return resp
 }
 
