@@ -2556,6 +2556,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestCeilingOfOwn", "./internal/gate/crossplane"},
 	},
 	{
+		name:  "nobody is told of a ceiling",
+		edits: []edit{{"internal/webhook/admission/gates.go", "	if len(keptBack) == 0 || o.gate.bySystem", "	if len(keptBack) >= 0 || o.gate.bySystem"}},
+		unit:  []string{"-run=TestCeilingIsTold", admissionTests},
+	},
+	{
+		name:  "nobody is told of what stays outside",
+		edits: []edit{{"internal/webhook/admission/validate.go", "	if ru.staysOutside {", "	if false && ru.staysOutside {"}},
+		unit:  []string{"-run=TestCeilingIsTold", admissionTests},
+	},
+	{
 		name:  "whatever an export says counts for nothing",
 		edits: []edit{{"internal/gate/crossplane/ceiling.go", "	if len(policies) == 0 || !sets.New(policies...).Equal(sets.New(closedFor(ceiling)...)) {", "	if len(policies) == 0 {"}},
 		unit:  []string{"-run=TestCeilingOfACreation", "./internal/gate/crossplane"},

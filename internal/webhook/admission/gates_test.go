@@ -270,6 +270,56 @@ func TestCeilingOfWhatNobodyComposes(t *testing.T) {
 	}
 }
 
+// TestCeilingIsTold checks what people are told of what a ceiling keeps back.
+func TestCeilingIsTold(t *testing.T) {
+	free := func(obj *unstructured.Unstructured) { obj.SetOwnerReferences(nil) }
+	limitedTo := func(text string) func(*unstructured.Unstructured) {
+		return with(v1alpha1.AnnotationGateCeiling, text)
+	}
+	under1, observes := under(t, "size: 1"), []any{"Observe"}
+	limited := bucket(t, "size: 1", observes, under1, limitedTo(`["Observe"]`), free)
+	tests := map[string]struct {
+		before, after *unstructured.Unstructured
+		user          string
+		says          string
+	}{
+		"who sets it": {
+			before: bucket(t, "size: 1", gateClosed, under1, free), after: bucket(t, "size: 1", observes, under1, free), user: "alice",
+			says: "as spec.managementPolicies of Bucket b says so, nothing of Create, Delete, Update is let through to what it stands for outside, whatever is allowed, and that stays when the object is deleted",
+		},
+		"who creates it so": {after: bucket(t, "size: 1", []any{"Observe", "Create", "Delete"}, free), user: "alice", says: "nothing of Update is let through to what it stands for outside, whatever is allowed; leave"},
+		"who changes what it keeps back": {
+			before: limited, after: bucket(t, "size: 2", observes, under1, limitedTo(`["Observe"]`), free), user: "alice",
+			says: "what this request allows (Update) does not get to what Bucket b stands for outside",
+		},
+		"who changes something else": {before: limited, after: bucket(t, "size: 1", observes, under1, limitedTo(`["Observe"]`), free, with("a", "b")), user: "alice"},
+		"who changes what it lets through": {
+			before: bucket(t, "size: 1", observes, under1, limitedTo(`["Observe","Update"]`), free),
+			after:  bucket(t, "size: 2", observes, under1, limitedTo(`["Observe","Update"]`), free), user: "alice",
+		},
+		"who composes it": {after: bucket(t, "size: 1", observes), user: "alice"},
+		"who deletes it": {
+			before: limited, user: "alice", says: "Bucket b is deleted, and what it stands for outside stays, though it might be deleted as well: the ceiling that its author has set (kausality.io/gate-ceiling)",
+		},
+		"who may not delete what it stands for": {before: limited, user: "mallory"},
+		"who deletes both":                      {before: bucket(t, "size: 1", gateClosed, under1, free), user: "alice"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			mutator, validator := (&world{}).hooks(t, ownBucketPolicy)
+			groups := map[string][]string{"alice": {"platform-team"}}[tt.user]
+			hook := admission.Handler(mutator)
+			if tt.after == nil {
+				hook = validator
+			}
+			warned := strings.Join(hook.Handle(t.Context(), asking(t, tt.user, groups, tt.before, tt.after)).Warnings, "\n")
+			if !strings.Contains(warned, tt.says) || (tt.says == "") != (warned == "") {
+				t.Errorf("warnings %q do not say %q", warned, tt.says)
+			}
+		})
+	}
+}
+
 func TestGateIsSetInEachWrite(t *testing.T) {
 	closedUnder := func(fields, approved string, edits ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 		return bucket(t, fields, gateClosed, append(edits, under(t, approved))...)
