@@ -73,7 +73,7 @@ func (f *facts) byBrokenGlass(ctx context.Context, verdict decision.Verdict) dec
 		return verdict
 	default:
 		return decision.Verdict{
-			Allowed: true, Reason: decision.ReasonBreakGlass, Policies: f.gate.standing.Denying,
+			Allowed: true, Reason: decision.ReasonBreakGlass, Policies: f.gate.by(),
 			Uncovered: []decision.Act{{Operation: decision.Delete}},
 		}
 	}

@@ -97,7 +97,7 @@ func (o *outcome) refusedLoss(r *request, why string) admission.Response {
 		message += "What it waits for: " + kubectl.Kausality("explain", object)
 	}
 	resp := admission.Denied(strings.TrimSpace(message))
-	resp.AuditAnnotations = map[string]string{auditReason: "Held", auditPolicies: strings.Join(names(o.gate.standing.Denying), ",")}
+	resp.AuditAnnotations = map[string]string{auditReason: "Held", auditPolicies: strings.Join(names(o.gate.by()), ",")}
 	return resp
 }
 

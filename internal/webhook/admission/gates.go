@@ -66,6 +66,10 @@ type gated struct {
 	parent *gate.Parent
 	// lost is true where the object has lost the parent because of which it was gated.
 	lost bool
+	// keeping are the policies by which it keeps a gate that none in effect asks for, and gone is what is above
+	// its parent and does not exist, because of which none is; nil where that is not so.
+	keeping []*policy.Policy
+	gone    *lineage.Ref
 	// bySystem is true where the system itself asks.
 	bySystem bool
 	// byComposer is true where who composes such objects asks.
@@ -90,6 +94,7 @@ func (g *Gatherer) gatherGate(ctx context.Context, r *request, f *facts, chain [
 		bySystem: g.Gates.IsSystem(r.requester), byComposer: g.Gates.IsComposer(r.requester),
 	}
 	f.gate.parent, f.gate.lost = f.gatedAsChild(r, chain), g.hasLostParent(ctx, r, f, state)
+	g.gatherKept(ctx, r, f, len(chain))
 	governed := f.gate.standing.Gated()
 	if r.old != nil {
 		governed = f.gate.state.Adopted() || governed && r.operation == decision.Delete
@@ -151,7 +156,7 @@ func (f *facts) setRenames(r *request, declared change.Schema) {
 		}
 	}
 	f.Outside = f.gate.IsOutside(r.old)
-	f.GatedBy = f.gate.standing.Denying
+	f.GatedBy = f.gate.by()
 	f.Identity = f.gate.Identity()
 }
 
@@ -434,7 +439,7 @@ func refusedGate(r *request, f *facts, why string) admission.Response {
 	resp := admission.Denied(message)
 	resp.Result.Code = http.StatusConflict
 	resp.Result.Reason = metav1.StatusReasonConflict
-	resp.AuditAnnotations = map[string]string{auditReason: "Gate", auditPolicies: strings.Join(names(f.gate.standing.Denying), ",")}
+	resp.AuditAnnotations = map[string]string{auditReason: "Gate", auditPolicies: strings.Join(names(f.gate.by()), ",")}
 	return resp
 }
 

@@ -95,7 +95,7 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) glass {
 	if len(concerned) == 0 {
 		concerned = f.OwnPolicies
 	}
-	if f.Gate != nil && r.operation == decision.Delete {
+	if f.Gate != nil && (r.operation == decision.Delete || len(concerned) == 0) {
 		concerned = f.withGating(concerned)
 	}
 	b.policies = names(slices.DeleteFunc(slices.Clone(concerned), func(p *policy.Policy) bool {
@@ -115,7 +115,7 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) glass {
 // along what the object stands for.
 func (f *facts) withGating(policies []*policy.Policy) []*policy.Policy {
 	out := slices.Clone(policies)
-	for _, p := range f.gate.standing.Denying {
+	for _, p := range f.gate.by() {
 		if !slices.Contains(out, p) {
 			out = append(out, p)
 		}

@@ -42,9 +42,11 @@ func denial(f *facts, v decision.Verdict) string {
 	if f.IsAdopted() {
 		parent = "the parent that it would get,"
 	}
-	fmt.Fprintf(&b, "%s of %s is not allowed by %s %s (%s, AllowancePolicy %s), ",
-		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), parent, f.parentText(), f.Parent.Phase(), strings.Join(names(v.Policies), ", "))
-	if vain := f.inVain(v); vain != nil {
+	fmt.Fprintf(&b, "%s of %s is not allowed by %s %s (%s%s), ",
+		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), parent, f.parentText(), f.Parent.Phase(), throughPolicies(v.Policies))
+	if gone := f.goneAbove(); gone != nil {
+		fmt.Fprintf(&b, "for which no policy is in effect, as its own parent %s does not exist. %s", objectText(gone.GVK.Kind, gone.Name), f.goneAboveRemedy(gone))
+	} else if vain := f.inVain(v); vain != nil {
 		fmt.Fprintf(&b, "%s. %s", vain.why, vain.remedy)
 	} else {
 		fmt.Fprintf(&b, "which %s. %s", f.allowing(v), f.remedy(v))
@@ -83,8 +85,12 @@ func (f *facts) allowing(v decision.Verdict) string {
 // renameDenial returns what somebody is told who would have an object stand for something else
 // outside the cluster, where no parent could allow it.
 func renameDenial(f *facts, v decision.Verdict) string {
-	message := fmt.Sprintf("%s of %s is not allowed by AllowancePolicy %s: it says what the object stands for outside, or by whose credentials",
-		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), strings.Join(names(v.Policies), ", "))
+	by := "its gate"
+	if len(v.Policies) > 0 {
+		by = "AllowancePolicy " + listedNames(v.Policies)
+	}
+	message := fmt.Sprintf("%s of %s is not allowed by %s: it says what the object stands for outside, or by whose credentials",
+		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), by)
 	if len(f.initiators) > 0 {
 		message += "; " + anyOf(f.initiators) + " may change it"
 	}
@@ -394,6 +400,9 @@ func anyOf(subjects []string) string {
 func approveCommand(group, kind, namespace, key string, paths []string, names ...string) string {
 	return kubectl.Annotate(kubectl.Objects{Group: group, Kind: kind, Namespace: namespace, Names: names}, key, change.JoinPaths(paths))
 }
+
+// listedNames names policies.
+func listedNames(policies []*policy.Policy) string { return strings.Join(names(policies), ", ") }
 
 func names(policies []*policy.Policy) []string {
 	out := make([]string, 0, len(policies))
