@@ -154,7 +154,7 @@ func somethingCounts(in Input) string {
 		byOperator(in),
 	}
 	metadata := []string{metadataDiffers(named.fields), annotationDiffers(named.annotations, true)}
-	return anyOf(slices.Concat(alternatives, contentDiffers, metadata, somebodyActs(in, inObject), showsParent(in), losesFields(in), leavesWithheld(in), endsHeldDeletion(in))...)
+	return anyOf(slices.Concat(alternatives, contentDiffers, metadata, somebodyActs(in, inObject), showsParent(in), losesFields(in), leavesWithheld(in), abandonsComposite(in), endsHeldDeletion(in))...)
 }
 
 // contentDiffers are true where a field outside metadata and status differs, or somebody sends an object

@@ -179,6 +179,25 @@ func (r Ref) PointsBack(parent, child *unstructured.Unstructured) bool {
 	return err == nil && gv.WithKind(text(ref, "kind")).GroupKind() == kind && text(ref, "name") == child.GetName()
 }
 
+// ClaimFinalizer is the finalizer by which Crossplane deletes the composite resource of a claim before that is gone.
+const ClaimFinalizer = "finalizer.apiextensions.crossplane.io"
+
+// Claimed returns the composite resource that a claim names as its own, and false where it names none.
+func Claimed(claim *unstructured.Unstructured) (kind schema.GroupVersionKind, name string, ok bool) {
+	ref := specField(claim, resourceRefField)
+	gv, err := schema.ParseGroupVersion(text(ref, "apiVersion"))
+	kind, name = gv.WithKind(text(ref, "kind")), text(ref, "name")
+	return kind, name, err == nil && kind.Kind != "" && name != ""
+}
+
+// IsClaimOf reports whether a composite resource names the object as its claim.
+func IsClaimOf(claim, composite *unstructured.Unstructured) bool {
+	ref := specField(composite, claimRefField)
+	gv, err := schema.ParseGroupVersion(text(ref, "apiVersion"))
+	return err == nil && gv.WithKind(text(ref, "kind")).GroupKind() == claim.GroupVersionKind().GroupKind() &&
+		text(ref, "namespace") == claim.GetNamespace() && text(ref, "name") == claim.GetName()
+}
+
 // specField returns a map in the spec of an object, nil where there is none.
 func specField(obj *unstructured.Unstructured, name string) map[string]any {
 	spec, _ := obj.Object[fieldSpec].(map[string]any)

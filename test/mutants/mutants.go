@@ -3069,4 +3069,30 @@ var mutants = []mutant{
 		edits: []edit{{"internal/controller/upgrade/status.go", "case v.absent:", "case false:"}},
 		unit:  []string{"-run=TestSay", "./internal/controller/upgrade"},
 	},
+	{
+		name:  "a claim is let go without its composite resource",
+		edits: []edit{{"internal/webhook/admission/abandoning.go", "	if composite == \"\" || err != nil {", "	if true {"}},
+		ways:  []string{"letting a claim go without its composite resource"},
+		cloud: true,
+	},
+	{
+		name:  "nobody is asked about the finalizer of a claim",
+		edits: []edit{{"internal/interception/conditions.go", " abandonsComposite(in),", ""}},
+		unit:  []string{"-run=TestFinalizerOfClaims", "./internal/interception"},
+	},
+	{
+		name:  "anybody lets a claim go",
+		edits: []edit{{"internal/webhook/admission/abandoning.go", " || o.mayInitiateHere() {", " || true {"}},
+		unit:  []string{"-run=TestClaimIsNotGoneAlone", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a gate that stays is by no policy",
+		edits: []edit{{"internal/webhook/admission/gatekept.go", "	return g.keeping\n", "	return nil\n"}},
+		unit:  []string{"-run=TestGateOfWhatHasNoClaim", "./internal/webhook/admission"},
+	},
+	{
+		name:  "what Kausality pauses itself is somebody's pause",
+		edits: []edit{{"internal/cli/stops/stops.go", "(held == nil || held.Paused)", "(held == nil || held != nil)"}},
+		unit:  []string{"-run=TestOn", "./internal/cli/stops"},
+	},
 }

@@ -131,6 +131,9 @@ func warnings(r *request, o *outcome) []string {
 		out = append(out, fmt.Sprintf("kausality: %s names the owner %s %s, which does not exist; nothing bounds it",
 			objectText(o.Child.GVK.Kind, o.Child.Name), o.goneParent, o.goneName))
 	}
+	if o.abandoned != "" {
+		out = append(out, "kausality: "+o.abandoned)
+	}
 	out = append(out, o.unservedWarnings()...)
 	if o.AdoptsWithoutCause() {
 		out = append(out, "kausality: "+o.strayNotice(r))

@@ -255,6 +255,9 @@ type facts struct {
 	entering bool
 	// claim is the one that the request gives a composite resource that was free.
 	claim *lineage.Ref
+	// abandoned says what becomes of the composite resource of a claim that is let go by the request without it;
+	// empty where nothing is.
+	abandoned string
 	// approve is what the request says about approving.
 	approve approval
 	// approvedBefore are the fields that the mutating webhook has seen approved.

@@ -69,6 +69,9 @@ func (v *Validator) rule(ctx context.Context, r *request, o *outcome) (*ruling, 
 	if resp, refused := v.endsHold(r, o); refused {
 		return ru.refuse(refusedByOwn, resp), nil
 	}
+	if resp, refused, err := v.abandons(ctx, r, o); err != nil || refused {
+		return ru.refuse(refusedByOwn, resp), err
+	}
 	if why := o.gateDeviation(r); why != "" {
 		return ru.refuse(refusedByState, refusedGate(r, o.facts, why)), nil
 	}
