@@ -25,6 +25,10 @@ const WasOfProvider = "The kind was of Provider "
 // NotOutside begins what the condition says of a gate that keeps from being created what was never there.
 const NotOutside = "What the object stands for is not outside"
 
+// Undeleted says that a deletion was refused that Kausality held back, and would have let go on.
+const Undeleted = "It is not being deleted: after Kausality was asked, something else has refused that, such as another admission webhook; " +
+	"whoever asks for the deletion is told which."
+
 // sentences say what the reasons of a progress mean.
 var sentences = map[Reason]string{
 	ReasonObserved:       "The system has seen it outside.",

@@ -32,6 +32,9 @@ type Follower interface {
 	// PauseAnnotation is the annotation that keeps the system from looking at an
 	// object; a deletion is held back by it.
 	PauseAnnotation() string
+	// InUse says, in a sentence that begins with a blank, that the system itself keeps an object from being deleted, as far
+	// as the object shows; empty where it does not.
+	InUse(obj *unstructured.Unstructured) string
 	// ComputeOrphan returns the setting by which the system lets an object go that is
 	// being deleted, and leaves what it stands for; the hold is over then.
 	ComputeOrphan(obj *unstructured.Unstructured, kind Kind) Setting

@@ -67,6 +67,9 @@ func gateOf(s *sight) *Gate {
 	}
 	if held := state.Held; held != nil {
 		g.Held = &Held{User: held.User, Initiator: held.Initiator, Allowed: held.Allowed}
+		if obj.GetDeletionTimestamp() == nil {
+			g.Held.Refused = gate.Undeleted + crossplane.Driver{}.InUse(obj)
+		}
 		g.Held.Command = orphanCommand(record.TargetOf(obj))
 	}
 	return g
@@ -145,6 +148,10 @@ func (p *page) held(g *Gate) {
 	by := h.User
 	if h.Initiator != "" && h.Initiator != h.User {
 		by += ", caused by " + h.Initiator + ","
+	}
+	if h.Refused != "" {
+		p.put(p.terminal.Wrap(indent, "Its deletion by "+by+" has not come. "+h.Refused+" Within a minute the object goes on."))
+		return
 	}
 	if h.Allowed {
 		p.put(p.terminal.Wrap(indent, "Its deletion by "+by+" is allowed, and waits for the operator."))

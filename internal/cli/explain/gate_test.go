@@ -34,6 +34,12 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
+// going returns an object that is being deleted.
+func going(at standing) standing {
+	at.obj.SetDeletionTimestamp(new(metav1.NewTime(now)))
+	return at
+}
+
 // bucket returns a managed resource with management policies and a condition.
 func bucket(policies []any, annotations, condition map[string]any) standing {
 	obj := map[string]any{
@@ -108,7 +114,7 @@ ITS GATE
 `,
 		},
 		"held": {
-			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"collector","initiator":"bob"}`}, nil),
+			obj: going(bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"collector","initiator":"bob"}`}, nil)),
 			want: `
 ITS GATE
   Closed: nothing changes outside the cluster.
@@ -118,7 +124,7 @@ ITS GATE
 `,
 		},
 		"held, as its condition says": {
-			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"bob"}`}, map[string]any{"reason": "Held", "message": "It is being looked at."}),
+			obj: going(bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"bob"}`}, map[string]any{"reason": "Held", "message": "It is being looked at."})),
 			want: `
 ITS GATE
   Closed: nothing changes outside the cluster.
@@ -143,8 +149,18 @@ ITS GATE
   Closed, 60m ago: What the object stands for is not outside.
 `,
 		},
-		"held, and allowed": {
+		"held, and refused by something else": {
 			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"bob","allowed":true}`}, nil),
+			want: `
+ITS GATE
+  Closed: nothing changes outside the cluster.
+  Its deletion by bob has not come. It is not being deleted: after Kausality was asked,
+  something else has refused that, such as another admission webhook; whoever asks for the
+  deletion is told which. Within a minute the object goes on.
+`,
+		},
+		"held, and allowed": {
+			obj: going(bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"bob","allowed":true}`}, nil)),
 			want: `
 ITS GATE
   Closed: nothing changes outside the cluster.

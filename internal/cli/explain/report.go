@@ -208,6 +208,8 @@ type Held struct {
 	Initiator string `json:"initiator,omitempty"`
 	// Allowed is true where what is outside may be deleted as well.
 	Allowed bool `json:"allowed,omitempty"`
+	// Refused says that the object is not being deleted, as something else has refused that; empty where it is.
+	Refused string `json:"refused,omitempty"`
 	// Command lets the object go without what is outside.
 	Command string `json:"command,omitempty"`
 }

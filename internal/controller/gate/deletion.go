@@ -88,7 +88,12 @@ func (v view) planUndeleted() plan {
 	}
 	setting := v.computed(v.ledger)
 	setting.State.Held = nil
-	return v.resume(v.state.Held, setting, normal(eventUndeleted, "The deletion that was held back did not come; the object goes on."))
+	return v.resume(v.state.Held, setting, warning(eventUndeleted, v.undeletedNote()))
+}
+
+// undeletedNote says that a deletion was refused by something else, and by what as far as the object tells.
+func (v view) undeletedNote() string {
+	return fmt.Sprintf("The deletion by %s that was held back did not come; the object goes on. %s%s", by(v.state.Held), gate.Undeleted, v.driver.InUse(v.obj))
 }
 
 // resume ends a hold. The pause that came with it goes; one that was there before is

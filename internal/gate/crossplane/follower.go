@@ -32,6 +32,17 @@ func (Driver) PassAnnotation() string { return meta.AnnotationKeyReconcileReques
 // PauseAnnotation implements gate.Driver.
 func (Driver) PauseAnnotation() string { return PausedAnnotation }
 
+// inUseLabel is on what a Usage or ClusterUsage of Crossplane protects. A webhook of Crossplane's refuses its deletion.
+const inUseLabel = "crossplane.io/in-use"
+
+// InUse implements gate.Driver.
+func (Driver) InUse(obj *unstructured.Unstructured) string {
+	if obj.GetLabels()[inUseLabel] != "true" {
+		return ""
+	}
+	return " Its label " + inUseLabel + " says that a Usage or ClusterUsage of Crossplane protects it: while that is there, Crossplane's own webhook refuses the deletion."
+}
+
 // ComputeOrphan implements gate.Driver. A provider that may not delete lets go of what
 // is being deleted without looking.
 func (d Driver) ComputeOrphan(obj *unstructured.Unstructured, kind gate.Kind) gate.Setting {
