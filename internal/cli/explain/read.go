@@ -26,6 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/cli/stops"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -86,6 +87,7 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 			return nil, err
 		}
 		s.noteOthers(ctx, c)
+		s.notes = append(s.notes, stops.On(ctx, c, s.policies, obj)...)
 	}
 	around, err := c.Around(ctx, s.policies, target, obj)
 	if err != nil {

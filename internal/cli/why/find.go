@@ -31,6 +31,7 @@ import (
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/cli/stops"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/denial"
@@ -98,6 +99,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	report.Notes = append(report.Notes, unfollowed(seen.obj)...)
 	if unread == nil && seen.obj != nil {
 		report.Notes = append(report.Notes, waitingGates(ctx, c.Children, policies, seen.obj)...)
+		report.Notes = append(report.Notes, stops.On(ctx, c, policies, seen.obj)...)
 	}
 	generating, err := c.GeneratingPolicies(ctx)
 	if err != nil {
@@ -266,6 +268,9 @@ func deniedChildren(rec *v1alpha1.AllowanceRecord, with scene, is func(v1alpha1.
 		if is(e) {
 			denied := deniedChild(rec, with, e)
 			denied.becomes(rec, waiting, held)
+			if denied.Waiting || denied.MayWait {
+				denied.Overwritten = overwritten(rec.Status.History, e)
+			}
 			out = append(out, denied)
 		}
 		if waiting {

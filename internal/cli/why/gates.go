@@ -30,6 +30,7 @@ import (
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/gate/crossplane"
 )
 
 // children returns the objects of a kind of which another one is the parent.
@@ -57,6 +58,8 @@ func waitingGates(ctx context.Context, list children, policies cluster.Policies,
 		gateOf := conditions.Of(each, v1alpha1.ConditionGate)
 		message, _ := gateOf["message"].(string)
 		switch object := phrase.Object(each.GetKind(), each.GetName()); {
+		case each.GetDeletionTimestamp() == nil && gate.ReadState(each.GetAnnotations()).Held != nil:
+			out = append(out, fmt.Sprintf("The deletion of %s has not come. %s%s", object, gate.Undeleted, crossplane.Driver{}.InUse(each)))
 		case gateOf["reason"] == v1alpha1.ReasonGateHeld:
 			out = append(out, fmt.Sprintf("The deletion of %s waits. %s", object, message))
 		case strings.Contains(message, gate.NotOutside) || strings.Contains(message, gate.Lost) ||

@@ -84,10 +84,17 @@ spec:
 	}}, "status", "conditions"); err != nil {
 		t.Fatal(err)
 	}
+	refused := object("cloud.example.com/v1", "Bucket", "f", "")
+	refused.SetAnnotations(map[string]string{v1alpha1.AnnotationGateHeld: `{"user":"bob","allowed":true}`})
+	inUse := refused.DeepCopy()
+	inUse.SetLabels(map[string]string{"crossplane.io/in-use": "true"})
 	for name, tt := range map[string]struct {
 		obj  *unstructured.Unstructured
 		want []string
 	}{
+		"what something else keeps from being deleted": {refused, []string{"The deletion of Bucket/f has not come. " + gate.Undeleted}},
+		"what a Usage protects": {inUse, []string{"The deletion of Bucket/f has not come. " + gate.Undeleted +
+			" Its label crossplane.io/in-use says that a Usage or ClusterUsage of Crossplane protects it: while that is there, Crossplane's own webhook refuses the deletion."}},
 		"what composes it": {shop, want}, "itself": {waits, want}, "what waits for nothing": {obj: rests},
 		"what is being deleted":                          {held, []string{"The deletion of Bucket/c waits. The deletion by mallory is held back."}},
 		"what waits behind a change that nobody allowed": {behind, []string{"The gate of Bucket/e waits. What alice allowed (spec.size) waits: approve that."}},

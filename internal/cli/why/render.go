@@ -188,9 +188,12 @@ func renderRefusal(r Refusal, place string, t text.Terminal, wide bool, now time
 		return out.String()
 	}
 	facts.Row("not covered", strings.Join(r.Paths, ", "))
-	facts.Row("bounded by", phrase.Target(r.Parent)+", through AllowancePolicy "+strings.Join(r.Policies, ", ")+gone(r))
+	facts.Row("bounded by", phrase.Target(r.Parent)+through(r.Policies)+gone(r))
 	if r.Held {
 		facts.Row("waits for", "what is withheld of "+phrase.Target(r.Parent)+": until that is approved or taken back, nothing allows it")
+	}
+	if r.Overwritten != nil {
+		facts.Row("overwritten", r.Overwritten.text(now))
 	}
 	if r.CarriedOut != nil {
 		facts.Row("since then", r.CarriedOut.text(now))
@@ -265,6 +268,15 @@ func renderNoRoom(facts *text.Table, r Refusal, wide bool) {
 	if wide {
 		facts.Row("record", r.Record)
 	}
+}
+
+// through names the policies by which something was refused. Of what keeps its gate under policies that were not in effect
+// no policy was named before.
+func through(policies []string) string {
+	if len(policies) == 0 {
+		return ", by its gate"
+	}
+	return ", through AllowancePolicy " + strings.Join(policies, ", ")
 }
 
 // gone says that nothing bounds the child any more.

@@ -111,6 +111,8 @@ type Refusal struct {
 	// CarriedOut is whose withheld change was carried out since, although nobody approved it: then nothing waits for
 	// what is refused here.
 	CarriedOut *CarriedOut `json:"carriedOut,omitempty"`
+	// Overwritten is a change of the same by somebody else that was let through before, where something still waits.
+	Overwritten *Overwritten `json:"overwritten,omitempty"`
 	// Ended is what was withheld of the parent then and is withheld no more, where nothing waits for what is refused here.
 	Ended *Ended `json:"ended,omitempty"`
 	// Held is true while something of the parent is withheld: no remedy helps before that has
