@@ -127,6 +127,9 @@ type Resource struct {
 	// Stored is the version of those in which the API server stores objects; empty where that is its own one, or
 	// is not served.
 	Stored string
+	// Preferred is the version of a custom resource that kubectl takes where none is named; empty where there is only
+	// one, or nothing tells.
+	Preferred string
 	// Losing is about those of the other versions in which a write may lose fields; nil where there are none.
 	Losing *Losing
 	// Storing is what is stored of objects that are written in other versions than that in which they are; nil where
@@ -172,6 +175,8 @@ type snapshot struct {
 	// versions are the kinds of resources, in all served versions of a custom resource of which one is named.
 	versions map[schema.GroupVersionResource]schema.GroupKind
 	schemas  map[schema.GroupVersionKind]*Schema
+	// named are the versions that commands have to name, by kind: see Resource.VersionToName.
+	named map[schema.GroupKind]string
 	// categories are the same in all versions of a kind.
 	categories map[schema.GroupKind][]string
 }
@@ -449,6 +454,7 @@ func (r *Resolver) publish() bool {
 		versions:   map[schema.GroupVersionResource]schema.GroupKind{},
 		schemas:    map[schema.GroupVersionKind]*Schema{},
 		categories: map[schema.GroupKind][]string{},
+		named:      map[schema.GroupKind]string{},
 	}
 	for _, k := range r.groups {
 		if k.declared != nil {
@@ -459,6 +465,9 @@ func (r *Resolver) publish() bool {
 			next.byResource[resource.GVR] = resource
 			resource.noteVersions(next.versions)
 			next.categories[resource.GVK.GroupKind()] = resource.Categories
+			if version := resource.VersionToName(); version != "" {
+				next.named[resource.GVK.GroupKind()] = version
+			}
 		}
 	}
 	before := r.served.Load()
@@ -487,7 +496,7 @@ func (r *Resolver) ask(ctx context.Context, gv schema.GroupVersion, versions []s
 		}
 		resources[i].Categories = slices.Sorted(slices.Values(slices.Concat(resources[i].Categories, markers)))
 		resources[i].Versions = elsewhere[resources[i].GVR.Resource]
-		if err := r.learnStored(ctx, &resources[i]); err != nil {
+		if err := r.learnStored(ctx, &resources[i], versions); err != nil {
 			return nil, fmt.Errorf("asking in which version %s are stored: %w", resources[i].GVR.GroupResource(), err)
 		}
 		if err := r.learnScales(ctx, &resources[i]); err != nil {

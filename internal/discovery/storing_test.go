@@ -27,6 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	endpoints "k8s.io/apiserver/pkg/endpoints/discovery"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
@@ -129,6 +130,54 @@ func TestResolverKnowsWhatIsStored(t *testing.T) {
 			got := r.Storing(example.WithResource("widgets"), tc.requested)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("Storing() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A command names the version in which objects are stored where kubectl takes another one.
+func TestVersionToName(t *testing.T) {
+	const kind = "Widget"
+	for name, tc := range map[string]struct {
+		named, stored string // of policies, and of the definition
+		served        []string
+		hash          string // the version of which discovery has the hash
+		want, told    string
+	}{
+		"one version":                               {named: "v1", stored: "v1", served: []string{"v1"}, hash: "v1"},
+		"the preferred one is stored":               {named: "v1", stored: "v1", served: []string{"v1", "v2"}, hash: "v1"},
+		"another one is stored":                     {named: "v1", stored: "v2", served: []string{"v1", "v2"}, hash: "v2", want: "v2", told: "v2"},
+		"another one, which policies name":          {named: "v2", stored: "v2", served: []string{"v1", "v2"}, hash: "v2", want: "v2", told: "v2"},
+		"policies name another than what is stored": {named: "v2", stored: "v1", served: []string{"v1", "v2"}, hash: "v1"},
+		"what is stored is not served":              {named: "v1", stored: "v3", served: []string{"v1", "v2"}},
+		"nor that, and policies name another":       {named: "v2", stored: "v3", served: []string{"v1", "v2"}, want: "v2"},
+		"no definition says anything":               {named: "v2", served: []string{"v1", "v2"}, hash: "other"},
+		"what the group prefers is of another kind": {named: "v2", stored: "v2", served: []string{"v2"}, hash: "v2"},
+		"what is stored comes last of several":      {named: "v1", stored: "v3", served: []string{"v1", "v2", "v3"}, hash: "v3", want: "v3", told: "v3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			served := &cluster{served: map[string][]metav1.APIResource{"example.com/v1": {{Name: "others", Kind: "Other"}}}, stored: map[string]string{}}
+			if tc.stored != "" {
+				served.stored["widgets"] = tc.stored
+			}
+			for _, version := range tc.served {
+				resource := metav1.APIResource{Name: "widgets", Kind: kind}
+				if tc.hash != "" {
+					resource.StorageVersionHash = endpoints.StorageVersionHash("example.com", tc.hash, kind)
+				}
+				served.served["example.com/"+version] = append(served.served["example.com/"+version], resource)
+			}
+			of := schema.GroupVersionKind{Group: "example.com", Version: tc.named, Kind: kind}
+			r := discovery.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+			if _, err := r.Update(t.Context(), []schema.GroupVersion{of.GroupVersion()}); err != nil {
+				t.Fatalf("Update(): %v", err)
+			}
+			resource, ok, err := discovery.Told(t.Context(), served, of)
+			if err != nil || !ok {
+				t.Fatalf("Told(): %t, %v", ok, err)
+			}
+			if diff := cmp.Diff([]string{tc.want, tc.told}, []string{r.VersionToName(of.GroupKind()), resource.VersionToName()}); diff != "" {
+				t.Errorf("the version to name, as a definition tells and as discovery does (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -41,12 +42,22 @@ func (r *Resolver) versions(ctx context.Context, of []schema.GroupVersion) (map[
 		return nil, fmt.Errorf("asking the API server which groups it serves: %w", err)
 	}
 	out := map[string][]string{}
-	for _, group := range list.Groups {
-		for _, version := range group.Versions {
-			out[group.Name] = append(out[group.Name], version.Version)
-		}
+	for i := range list.Groups {
+		out[list.Groups[i].Name] = inOrder(&list.Groups[i])
 	}
 	return out, nil
+}
+
+// inOrder returns the versions of a group, first those that kubectl prefers.
+func inOrder(group *metav1.APIGroup) []string {
+	out := make([]string, 0, len(group.Versions))
+	for _, version := range group.Versions {
+		out = append(out, version.Version)
+	}
+	if i := slices.Index(out, group.PreferredVersion.Version); i > 0 {
+		out = slices.Insert(slices.Delete(out, i, i+1), 0, group.PreferredVersion.Version)
+	}
+	return out
 }
 
 // mayBeDefined reports whether the kinds of a group may be those of CustomResourceDefinitions, whose groups
@@ -125,9 +136,27 @@ func (r *Resource) StoredElsewhere() (StoredVersion, bool) {
 	return StoredVersion{Name: r.Stored, HasStatus: slices.Contains(subresources, subresourceStatus)}, ok
 }
 
-// learnStored notes in which version a resource is stored, of those that are served, and in which others a write may
-// lose fields.
-func (r *Resolver) learnStored(ctx context.Context, resource *Resource) error {
+// VersionToName returns the version that a command about an object has to name, empty where kubectl takes it by itself:
+// that in which objects are stored, or, where it is not served, that which policies name. In another one kubectl
+// gives back what it has read, without what that version lacks.
+func (r *Resource) VersionToName() string {
+	right := r.GVR.Version
+	if stored, elsewhere := r.StoredElsewhere(); elsewhere {
+		right = stored.Name
+	}
+	if r.Preferred == "" || r.Preferred == right {
+		return ""
+	}
+	return right
+}
+
+// VersionToName returns the version that a command about an object of a kind has to name, empty where kubectl takes it
+// by itself, or nothing is known of the kind.
+func (r *Resolver) VersionToName(kind schema.GroupKind) string { return r.served.Load().named[kind] }
+
+// learnStored notes in which version a resource is stored, of those that are served, which of them kubectl takes, and
+// in which others a write may lose fields. Those of its group are in the order that kubectl has.
+func (r *Resolver) learnStored(ctx context.Context, resource *Resource, group []string) error {
 	if len(resource.Versions) == 0 {
 		return nil
 	}
@@ -138,8 +167,23 @@ func (r *Resolver) learnStored(ctx context.Context, resource *Resource) error {
 	if _, served := resource.Versions[stored.Version]; served {
 		resource.Stored = stored.Version
 	}
+	if stored.Version != "" {
+		resource.Preferred = resource.first(group)
+	}
 	resource.Losing, resource.Storing = losing(resource, stored), storing(stored)
 	return nil
+}
+
+// first returns the first of some versions in which the resource is served.
+func (r *Resource) first(versions []string) string {
+	i := slices.IndexFunc(versions, func(version string) bool {
+		_, elsewhere := r.Versions[version]
+		return elsewhere || version == r.GVR.Version
+	})
+	if i < 0 {
+		return ""
+	}
+	return versions[i]
 }
 
 // noteVersions adds the kind of a resource for each version in which it is served.

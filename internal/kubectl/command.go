@@ -30,6 +30,9 @@ type Objects struct {
 	// Namespace is empty for cluster-scoped objects.
 	Namespace string
 	Names     []string
+	// Version is named where it is not empty: where kubectl takes another one by itself, in which a write loses
+	// fields that the object has.
+	Version string
 }
 
 // Annotate returns the command that sets an annotation of objects. The value is quoted in any case.
@@ -101,8 +104,12 @@ func (o Objects) Slashed() string {
 // kind returns how kubectl is told a kind; the groups that Kubernetes itself serves may be left out.
 func (o Objects) kind() string {
 	kind := strings.ToLower(o.Kind)
-	if strings.Contains(o.Group, ".") {
+	switch {
+	case !strings.Contains(o.Group, "."):
+		return kind // Kubernetes' own lose nothing in any version.
+	case o.Version != "":
+		return kind + "." + o.Version + "." + o.Group
+	default:
 		return kind + "." + o.Group
 	}
-	return kind
 }

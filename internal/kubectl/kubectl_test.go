@@ -69,37 +69,45 @@ func TestAnnotate(t *testing.T) {
 		args  []string
 	}{
 		"an object": {
-			Objects{"apps", "Deployment", "shop", []string{"web"}}, "spec.replicas@0123456789ab",
+			Objects{"apps", "Deployment", "shop", []string{"web"}, ""}, "spec.replicas@0123456789ab",
 			"kubectl annotate -n shop deployment web kausality.io/approve='spec.replicas@0123456789ab'",
 			[]string{"annotate", "-n", "shop", "deployment", "web", key + "=spec.replicas@0123456789ab"},
 		},
 		"several of another group": {
-			Objects{"example.org", "Thing", "", []string{"a", "b"}}, "*", "kubectl annotate thing.example.org a b kausality.io/approve='*'",
+			Objects{"example.org", "Thing", "", []string{"a", "b"}, ""}, "*", "kubectl annotate thing.example.org a b kausality.io/approve='*'",
 			[]string{"annotate", "thing.example.org", "a", "b", key + "=*"},
 		},
+		"one that kubectl would write in a version that loses something": {
+			Objects{"example.org", "Thing", "shop", []string{"a"}, "v1"}, "*", "kubectl annotate -n shop thing.v1.example.org a kausality.io/approve='*'",
+			[]string{"annotate", "-n", "shop", "thing.v1.example.org", "a", key + "=*"},
+		},
+		"a version of Kubernetes' own kinds, which kubectl does not take without a group": {
+			Objects{"apps", "Deployment", "shop", []string{"web"}, "v1"}, "*", "kubectl annotate -n shop deployment web kausality.io/approve='*'",
+			[]string{"annotate", "-n", "shop", "deployment", "web", key + "=*"},
+		},
 		"a Namespace, of which requests say that it is in itself": {
-			Objects{"", "Namespace", "shop", []string{"shop"}}, "*", "kubectl annotate namespace shop kausality.io/approve='*'",
+			Objects{"", "Namespace", "shop", []string{"shop"}, ""}, "*", "kubectl annotate namespace shop kausality.io/approve='*'",
 			[]string{"annotate", "namespace", "shop", key + "=*"},
 		},
 		"another kind of that name": {
-			Objects{"example.org", "Namespace", "shop", []string{"shop"}}, "*", "kubectl annotate -n shop namespace.example.org shop kausality.io/approve='*'",
+			Objects{"example.org", "Namespace", "shop", []string{"shop"}, ""}, "*", "kubectl annotate -n shop namespace.example.org shop kausality.io/approve='*'",
 			[]string{"annotate", "-n", "shop", "namespace.example.org", "shop", key + "=*"},
 		},
 		"a name that is a command": {
-			Objects{"rbac.authorization.k8s.io", "ClusterRole", "", []string{"a; touch pwned", "$(touch pwned)", "it's"}}, "*",
+			Objects{"rbac.authorization.k8s.io", "ClusterRole", "", []string{"a; touch pwned", "$(touch pwned)", "it's"}, ""}, "*",
 			`kubectl annotate clusterrole.rbac.authorization.k8s.io 'a; touch pwned' '$(touch pwned)' 'it'\''s' kausality.io/approve='*'`,
 			[]string{"annotate", "clusterrole.rbac.authorization.k8s.io", "a; touch pwned", "$(touch pwned)", "it's", key + "=*"},
 		},
 		"a name that is a flag": {
-			Objects{"", "Thing", "", []string{"a", "--all"}}, "*", "kubectl annotate thing/a thing/--all kausality.io/approve='*'",
+			Objects{"", "Thing", "", []string{"a", "--all"}, ""}, "*", "kubectl annotate thing/a thing/--all kausality.io/approve='*'",
 			[]string{"annotate", "thing/a", "thing/--all", key + "=*"},
 		},
 		"a name that hides something": {
-			Objects{"", "Thing", "", []string{"a\x1b[2K\rb c\n"}}, "*", "kubectl annotate thing a%1B%5B2K%0Db%20c%0A kausality.io/approve='*'",
+			Objects{"", "Thing", "", []string{"a\x1b[2K\rb c\n"}, ""}, "*", "kubectl annotate thing a%1B%5B2K%0Db%20c%0A kausality.io/approve='*'",
 			[]string{"annotate", "thing", "a%1B%5B2K%0Db%20c%0A", key + "=*"},
 		},
 		"a kind that is one": {
-			Objects{"", "$(touch pwned)", "", []string{"a"}}, "*", "kubectl annotate '$(touch pwned)' a kausality.io/approve='*'",
+			Objects{"", "$(touch pwned)", "", []string{"a"}, ""}, "*", "kubectl annotate '$(touch pwned)' a kausality.io/approve='*'",
 			[]string{"annotate", "$(touch pwned)", "a", key + "=*"},
 		},
 	} {
