@@ -440,6 +440,7 @@ func (o *operator) holderController(sign *holdercontroller.SignOfLife, loops *wr
 		Events:         o.GetEventRecorder("kausality"),
 		Clock:          o.clock,
 		DigestKey:      o.digestKey,
+		VersionToName:  o.kinds.VersionToName,
 		Alone:          !o.leaderElect,
 		QuietTimes:     o.quietTimes,
 		Loops:          loops,

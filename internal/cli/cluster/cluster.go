@@ -27,6 +27,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/discovery"
@@ -34,6 +35,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	kausalitydiscovery "kausality.io/operator/internal/discovery"
+	"kausality.io/operator/internal/storedversion"
 )
 
 // As kubectl does: a person asks for many objects at once, and then for nothing.
@@ -51,6 +54,7 @@ type Cluster struct {
 
 	mapper    apimeta.RESTMapper
 	discovery discovery.DiscoveryInterface
+	storing   *storing
 	// marked are the definitions that a system marks as its own, nil until somebody asks.
 	marked map[string][]string
 }
@@ -100,9 +104,14 @@ func ConnectWith(
 	return New(c, namespace, discovery), nil
 }
 
-// New returns a cluster that a client reaches, with what it serves as its mapper and discovery say.
+// New returns a cluster that a client reaches, with what it serves as its mapper and discovery say. It patches objects in
+// the version in which they are stored: in the one that it prefers, a write may lose what only that version has.
 func New(c client.Client, namespace string, served discovery.DiscoveryInterface) *Cluster {
-	return &Cluster{Client: c, Namespace: namespace, mapper: c.RESTMapper(), discovery: served}
+	kinds := &storing{served: served, known: map[schema.GroupVersionKind]*kausalitydiscovery.Resource{}}
+	return &Cluster{
+		Client: &storedversion.Client{Client: c, Kinds: kinds}, Namespace: namespace,
+		mapper: c.RESTMapper(), discovery: served, storing: kinds,
+	}
 }
 
 // Discovery asks what the cluster serves.

@@ -65,7 +65,7 @@ func matching(names []string, prefix, typed string) []cobra.Completion {
 // names returns the names of the objects of a kind. What cannot be read has none: there is
 // nobody to tell.
 func (c *Cluster) names(ctx context.Context, kind string) []string {
-	gvk, err := c.kind(kind)
+	gvk, _, err := c.kind(kind)
 	if err != nil {
 		return nil
 	}

@@ -34,7 +34,8 @@ import (
 
 // Target is an object that a user names. It need not exist any more.
 type Target struct {
-	// GVK of the object, in the version that the cluster prefers.
+	// GVK of the object, in the version in which it is stored where the user names none: what the cluster prefers may
+	// lack fields of it.
 	GVK schema.GroupVersionKind
 	// Namespace and Name of the object; a cluster-scoped one has no namespace.
 	Namespace, Name string
@@ -60,9 +61,12 @@ func (c *Cluster) Target(args []string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	gvk, err := c.kind(kind)
+	gvk, named, err := c.kind(kind)
 	if err != nil {
 		return Target{}, err
+	}
+	if !named {
+		gvk = c.stored(gvk)
 	}
 	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
@@ -76,7 +80,10 @@ func (c *Cluster) Target(args []string) (Target, error) {
 }
 
 // Kind resolves what a user calls a kind, as Target does.
-func (c *Cluster) Kind(arg string) (schema.GroupVersionKind, error) { return c.kind(arg) }
+func (c *Cluster) Kind(arg string) (schema.GroupVersionKind, error) {
+	gvk, _, err := c.kind(arg)
+	return gvk, err
+}
 
 // TargetOf returns the target that an object in a file is.
 func (c *Cluster) TargetOf(obj *unstructured.Unstructured) (Target, error) {
@@ -118,23 +125,23 @@ func split(args []string) (kind, name string, err error) {
 	return kind, name, nil
 }
 
-// kind resolves what a user calls a kind.
-func (c *Cluster) kind(arg string) (schema.GroupVersionKind, error) {
+// kind resolves what a user calls a kind. named is true where that has a version.
+func (c *Cluster) kind(arg string) (gvk schema.GroupVersionKind, named bool, err error) {
 	full, partial := schema.ParseResourceArg(strings.ToLower(arg))
 	if full != nil {
 		if gvk, err := c.mapper.KindFor(*full); err == nil {
-			return gvk, nil
+			return gvk, true, nil
 		}
 	}
-	gvk, err := c.mapper.KindFor(partial.WithVersion(""))
+	gvk, err = c.mapper.KindFor(partial.WithVersion(""))
 	if apimeta.IsNoMatchError(err) {
-		return gvk, fmt.Errorf("the cluster serves nothing by the name of %q: see kubectl api-resources. "+
+		return gvk, false, fmt.Errorf("the cluster serves nothing by the name of %q: see kubectl api-resources. "+
 			"Of what it served once, AllowanceRecords tell: kubectl get allowancerecords -A, and -o yaml of one", arg)
 	}
 	if err != nil {
-		return gvk, fmt.Errorf("asking the cluster for %q: %w", arg, err)
+		return gvk, false, fmt.Errorf("asking the cluster for %q: %w", arg, err)
 	}
-	return gvk, nil
+	return gvk, false, nil
 }
 
 // Read returns the object, and a NotFound error where there is none.

@@ -153,7 +153,7 @@ func asChild(s *sight) *Child {
 	parent.OneSided = !s.ref.PointsBack(s.parent.obj, s.obj.obj)
 	c.Phase = parent.Phase()
 	c.Bound = parent.bound(kind)
-	if c.Stray = parent.strayOf(s.obj.obj, c.Bound); c.Stray != nil {
+	if c.Stray = parent.strayOf(s.obj.obj, s.objects(), c.Bound); c.Stray != nil {
 		c.Bound.Permissions = parent.rid(s.obj.obj)
 	}
 	c.Initiators = initiatorsOf(s.policies, chain)

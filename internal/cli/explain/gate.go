@@ -31,7 +31,6 @@ import (
 	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/ledger"
-	"kausality.io/operator/internal/record"
 )
 
 // drivers read the gates of objects. Which of them an object's kind has does not
@@ -70,7 +69,7 @@ func gateOf(s *sight) *Gate {
 		if obj.GetDeletionTimestamp() == nil {
 			g.Held.Refused = gate.Undeleted + crossplane.Driver{}.InUse(obj)
 		}
-		g.Held.Command = orphanCommand(record.TargetOf(obj))
+		g.Held.Command = orphanCommand(s.objects())
 	}
 	return g
 }
@@ -80,8 +79,8 @@ func (at standing) holderSeen() map[string]*metav1.Time {
 }
 
 // orphanCommand lets an object go without what it stands for.
-func orphanCommand(ref v1alpha1.TargetReference) string {
-	return "kubectl annotate" + kubectl.NamespaceFlag(ref.Namespace) + " " + phrase.Objects(ref).Slashed() + " " + v1alpha1.AnnotationOrphan + "=true"
+func orphanCommand(of kubectl.Objects) string {
+	return "kubectl annotate" + kubectl.NamespaceFlag(of.Namespace) + " " + of.Slashed() + " " + v1alpha1.AnnotationOrphan + "=true"
 }
 
 func gateCondition(obj *unstructured.Unstructured) *metav1.Condition {

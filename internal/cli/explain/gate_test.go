@@ -209,3 +209,15 @@ func TestProgressTellsOfQuietTime(t *testing.T) {
 		})
 	}
 }
+
+// In the version that kubectl takes by itself, the object may lose fields.
+func TestCommandsNameAVersion(t *testing.T) {
+	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.org/v1", "kind": "Thing"}}
+	obj.SetNamespace("shop")
+	obj.SetName("a")
+	s := &sight{obj: standing{obj: obj}, versionToName: "v1"}
+	want := "kubectl annotate -n shop thing.v1.example.org/a kausality.io/orphan=true"
+	if got := orphanCommand(s.objects()); got != want {
+		t.Errorf("orphanCommand() = %s, want %s", got, want)
+	}
+}

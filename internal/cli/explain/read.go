@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/stops"
 	"kausality.io/operator/internal/controller/conditions"
+	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -54,6 +55,15 @@ type sight struct {
 	// you is who asks; nil where that cannot be told.
 	you   *policy.Requester
 	notes []string
+	// versionToName is the version that a command about the object has to name; empty for none.
+	versionToName string
+}
+
+// objects returns what a command about the object is told.
+func (s *sight) objects() kubectl.Objects {
+	of := phrase.Objects(record.TargetOf(s.obj.obj))
+	of.Version = s.versionToName
+	return of
 }
 
 // standing is an object with its record; nil is none.
@@ -72,7 +82,7 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", target, err)
 	}
-	s := &sight{obj: standing{obj: obj}}
+	s := &sight{obj: standing{obj: obj}, versionToName: c.VersionToName(obj.GroupVersionKind().GroupKind())}
 	if s.policies, err = c.Policies(ctx); apierrors.IsForbidden(err) {
 		s.untold = true
 		s.notes = append(s.notes, fmt.Sprintf("Which policies are for it, and what they allow to whom, cannot be told: %v", err))

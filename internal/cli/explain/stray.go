@@ -40,9 +40,9 @@ type Stray struct {
 	Approve string `json:"approve"`
 }
 
-// strayOf returns what there is to say of an object that is a stray of its parent, nil where it is none, or where
+// strayOf returns what there is to say of an object, which commands call so, that is a stray of its parent, nil where it is none, or where
 // strays are as bounded as others.
-func (h *holder) strayOf(obj *unstructured.Unstructured, bound Bound) *Stray {
+func (h *holder) strayOf(obj *unstructured.Unstructured, of kubectl.Objects, bound Bound) *Stray {
 	if h.rec == nil || h.Adopting || h.Deleting || len(bound.Policies) == 0 {
 		return nil
 	}
@@ -50,7 +50,6 @@ func (h *holder) strayOf(obj *unstructured.Unstructured, bound Bound) *Stray {
 	if stray == nil {
 		return nil
 	}
-	of := kubectl.Objects{Group: obj.GroupVersionKind().Group, Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Names: []string{obj.GetName()}}
 	return &Stray{
 		Since: stray.Time, Delete: kubectl.Delete(of), Approve: kubectl.Annotate(of, ledger.AnnotationKey(obj, ledger.NameApprove), lineage.OwnersPath),
 	}

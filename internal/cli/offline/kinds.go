@@ -241,6 +241,9 @@ func (*Kinds) Losing(schema.GroupVersionResource, string) *discovery.Losing { re
 // Storing implements admission.Kinds, for the same reason.
 func (*Kinds) Storing(schema.GroupVersionResource, string) *discovery.Storing { return nil }
 
+// VersionToName says that commands need no version: files do not tell which one kubectl takes in a cluster.
+func (*Kinds) VersionToName(schema.GroupKind) string { return "" }
+
 // Schema implements admission.Kinds. Of Kubernetes' own kinds nothing is declared
 // here: what they have in common is known without.
 func (k *Kinds) Schema(gvk schema.GroupVersionKind) change.Schema {

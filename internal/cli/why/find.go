@@ -68,7 +68,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 	if err != nil {
 		return nil, err
 	}
-	with := scene{Policies: policies, look: looking(ctx, c, policies, &seen), gone: lookingFor(ctx, c)}
+	with := scene{Policies: policies, look: looking(ctx, c, policies, &seen), gone: lookingFor(ctx, c), versionToName: c.VersionToName}
 	report := collect(near, with, subject)
 	report.SwitchedOff = policies.Off
 	if subject == nil {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/text"
@@ -69,5 +70,27 @@ func TestGoneStrays(t *testing.T) {
 				t.Errorf("says that it is gone: %v, want %v:\n%s", says, tc.says, out)
 			}
 		})
+	}
+}
+
+// In the version that kubectl takes by itself, a stray may lose fields.
+func TestStraysNameAVersion(t *testing.T) {
+	rec := recordOf("web", v1alpha1.AllowanceRecordStatus{Strays: []v1alpha1.StrayChild{
+		{APIVersion: "example.org/v2", Kind: "Thing", Namespace: "shop", Name: "mine", UID: "1", Time: before(2 * time.Hour)},
+	}})
+	e := denialOf(time.Minute, "Update", "mine", "spec.size")
+	e.Kind = "Thing"
+	got := straysOf(&rec, scene{Policies: policies(t), versionToName: func(kind schema.GroupKind) string {
+		return map[schema.GroupKind]string{{Group: "example.org", Kind: "Thing"}: "v1"}[kind]
+	}}, e)
+	if got == nil {
+		t.Fatal("no strays")
+	}
+	want := []string{
+		"kubectl delete -n shop thing.v1.example.org mine",
+		"kubectl annotate -n shop thing.v1.example.org mine thing.kausality.io/approve='metadata.ownerReferences'",
+	}
+	if diff := gocmp.Diff(want, got.Commands); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
 	}
 }

@@ -42,6 +42,8 @@ type scene struct {
 	look func(v1alpha1.TargetReference) live
 	// gone reports of a child without a cause that it does not exist any more; nil where nobody looks.
 	gone func(v1alpha1.StrayChild) bool
+	// versionToName returns the version that a command about an object of a kind has to name; nil for none.
+	versionToName func(schema.GroupKind) string
 }
 
 // isGone reports whether a child that a record tells of does not exist any more: the record may be minutes behind.

@@ -57,6 +57,9 @@ func straysOf(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEntry
 	out := &Strays{Names: record.NamesOf(strays), Untold: with.Index == nil}
 	out.Initiators = with.initiators(with.of(rec), ref)
 	for _, of := range together(strays) {
+		if with.versionToName != nil {
+			of.Version = with.versionToName(schema.GroupKind{Group: of.Group, Kind: of.Kind})
+		}
 		out.Commands = append(out.Commands, kubectl.Delete(of), kubectl.Annotate(of, approveKey(ref, of.Kind), lineage.OwnersPath))
 	}
 	return out

@@ -233,7 +233,7 @@ func (v view) blockedMessage(d v1alpha1.Decision, withheld []string, strays []v1
 	}
 	if len(initiators) > 0 && len(withheld) == 0 && !forOthers && !stray && len(others) == 0 {
 		gvk := v.obj.GroupVersionKind()
-		of := kubectl.Objects{Group: gvk.Group, Kind: gvk.Kind, Namespace: v.obj.GetNamespace(), Names: []string{v.obj.GetName()}}
+		of := kubectl.Objects{Group: gvk.Group, Kind: gvk.Kind, Namespace: v.obj.GetNamespace(), Names: []string{v.obj.GetName()}, Version: v.versionToName}
 		fmt.Fprintf(&b, " To have children made as %s says, where rules allow it: %s.", gvk.Kind,
 			kubectl.Annotate(of, ledger.AnnotationKey(v.obj, ledger.NameApprove), v1alpha1.Any))
 	}

@@ -112,6 +112,8 @@ type Reconciler struct {
 	Loops *writeloop.Finder
 	// Clock tells the time.
 	Clock clock.PassiveClock
+	// VersionToName returns the version that a command about an object of a kind has to name; nil for none.
+	VersionToName func(schema.GroupKind) string
 	// Alone is true where no other replica of the operator answers requests.
 	Alone bool
 	// DigestKey keys the digests of values in records.
@@ -275,6 +277,9 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 func (r *Reconciler) look(obj *unstructured.Unstructured, policies, gating []*policy.Policy, now time.Time) view {
 	v := look(obj, policies, now)
 	v.gating, v.digestKey = gating, r.DigestKey
+	if r.VersionToName != nil {
+		v.versionToName = r.VersionToName(obj.GroupVersionKind().GroupKind())
+	}
 	if r.LedgerRestTime > 0 {
 		_, when := lifecycle.Conditions(policies)
 		v.usedUp, v.restTime, v.judged = &r.usedUp, r.LedgerRestTime, when != nil

@@ -38,6 +38,8 @@ import (
 // which read nothing else.
 type view struct {
 	obj *unstructured.Unstructured
+	// versionToName is the version that a command about the holder has to name; empty for none.
+	versionToName string
 	// uncached is true where obj is what a rewrite returned, which the cache does not have yet.
 	uncached bool
 	// stored is the ledger in the annotation; nil where that is unreadable.

@@ -85,7 +85,7 @@ func (v *Validator) lacksKeeper(r *request, o *outcome) (admission.Response, boo
 
 // refusedLoss denies what would lose what the object stands for, and says how it can be kept, or deleted.
 func (o *outcome) refusedLoss(r *request, why string) admission.Response {
-	object := kubectl.Objects{Group: r.gvk.Group, Kind: r.gvk.Kind, Namespace: r.namespace, Names: []string{r.objectName()}}
+	object := o.objects(r.gvk.Group, r.gvk.Kind, r.namespace, r.objectName())
 	message := why + ". "
 	if who := o.whoMayOrphan(); len(who) > 0 {
 		message += fmt.Sprintf("%s may let it go and keep what is outside: %s. ", anyOf(who), kubectl.Annotate(object, v1alpha1.AnnotationOrphan, isTrue))

@@ -148,6 +148,9 @@ type Kinds interface {
 	// ReplicasPath is the path in objects of the resource that its scale sets, requested in a version;
 	// without one, in any that has a scale.
 	ReplicasPath(resource schema.GroupVersionResource, requested string) string
+	// VersionToName returns the version that a command about an object of the kind has to name, empty where kubectl
+	// takes it by itself.
+	VersionToName(kind schema.GroupKind) string
 	// Losing returns how objects of the resource lose fields that are written in a version, nil where
 	// nothing is lost.
 	Losing(resource schema.GroupVersionResource, requested string) *discovery.Losing
@@ -231,6 +234,8 @@ type facts struct {
 	parentage
 	// index is the one snapshot of the policies that the request is judged by.
 	index *policy.Index
+	// versionToName returns the version that a command about an object of a kind has to name; nil for none.
+	versionToName func(schema.GroupKind) string
 	// ledgerError is set where the object's stored ledger cannot be read.
 	ledgerError error
 	// unserved are the owners that the request gives the object whose kind is not served.
@@ -342,7 +347,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 
 // factsBelow returns the facts about a request as far as they are known with the parent.
 func (g *Gatherer) factsBelow(r *request, index *policy.Index, above *parentFacts) *facts {
-	f := &facts{index: index, parentage: above.parentage}
+	f := &facts{index: index, parentage: above.parentage, versionToName: g.Kinds.VersionToName}
 	f.Requester = r.requester
 	f.Operator = r.requester.Username == g.OperatorUser
 	f.Platform = g.Platform

@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
@@ -109,7 +111,7 @@ func (f *facts) remedy(v decision.Verdict) string {
 		return "Its controller tries again once it has heard of that; nobody has to do anything."
 	}
 	if referents := f.HoldingBack(); len(referents) > 0 && len(v.Withheld) == 0 {
-		return approveReferent(referents[0])
+		return f.approveReferent(referents[0])
 	}
 	if f.IsAdopted() && f.IsStray() {
 		return f.adoptionRemedy(v)
@@ -130,7 +132,7 @@ func (f *facts) remedy(v decision.Verdict) string {
 		do = "have it allowed"
 	}
 	return fmt.Sprintf("%s may %s by changing %s, or approve what is already there: %s.", anyOf(who), do, where,
-		approveCommand(f.parent.Group, f.parent.Kind, f.Parent.Namespace, f.parentApproveKey, paths, f.parent.Name))
+		f.approveCommand(f.parent.Group, f.parent.Kind, f.Parent.Namespace, f.parentApproveKey, paths, f.parent.Name))
 }
 
 // adoptionRemedy says what helps whose request would make the object a stray, and does more than that.
@@ -297,11 +299,11 @@ func referentsText(referents []decision.Referent) string {
 
 // approveReferent says who may do what about what is withheld of something that a parent
 // reads.
-func approveReferent(r decision.Referent) string {
+func (f *facts) approveReferent(r decision.Referent) string {
 	if len(r.Initiators) == 0 {
 		return "Nobody may initiate changes of " + objectText(r.GVK.Kind, r.Name) + "."
 	}
-	return fmt.Sprintf("%s may approve that: %s.", anyOf(r.Initiators), approveCommand(r.GVK.Group, r.GVK.Kind, r.Namespace, r.ApproveKey,
+	return fmt.Sprintf("%s may approve that: %s.", anyOf(r.Initiators), f.approveCommand(r.GVK.Group, r.GVK.Kind, r.Namespace, r.ApproveKey,
 		decision.Approvals(decision.Withheld(r.Standing).Allowances()), r.Name))
 }
 
@@ -397,8 +399,17 @@ func anyOf(subjects []string) string {
 }
 
 // approveCommand returns the command that approves paths of objects.
-func approveCommand(group, kind, namespace, key string, paths []string, names ...string) string {
-	return kubectl.Annotate(kubectl.Objects{Group: group, Kind: kind, Namespace: namespace, Names: names}, key, change.JoinPaths(paths))
+func (f *facts) approveCommand(group, kind, namespace, key string, paths []string, names ...string) string {
+	return kubectl.Annotate(f.objects(group, kind, namespace, names...), key, change.JoinPaths(paths))
+}
+
+// objects returns what a command about objects is told.
+func (f *facts) objects(group, kind, namespace string, names ...string) kubectl.Objects {
+	of := kubectl.Objects{Group: group, Kind: kind, Namespace: namespace, Names: names}
+	if f.versionToName != nil {
+		of.Version = f.versionToName(schema.GroupKind{Group: group, Kind: kind})
+	}
+	return of
 }
 
 // listedNames names policies.

@@ -356,3 +356,12 @@ func TestProblemsText(t *testing.T) {
 		})
 	}
 }
+
+// What kubectl would take by itself may lose fields of the object.
+func TestCommandsNameAVersion(t *testing.T) {
+	f := (&Gatherer{Kinds: served{named: "v1"}}).factsBelow(&request{}, nil, &parentFacts{})
+	want := "kubectl annotate -n shop thing.v1.example.org a kausality.io/approve='*'"
+	if got := f.approveCommand("example.org", "Thing", "shop", "kausality.io/approve", []string{"*"}, "a"); got != want {
+		t.Errorf("approveCommand() = %s, want %s", got, want)
+	}
+}

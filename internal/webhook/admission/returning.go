@@ -38,7 +38,7 @@ func (o *outcome) takenBack(r *request) []string {
 	}
 	return []string{fmt.Sprintf("kausality: nothing of %s is withheld any more, but some of what was has been carried out meanwhile, and is not led back by itself; "+
 		"%s may have it made as the object is now: %s", objectText(o.Child.GVK.Kind, o.Child.Name), who,
-		approveCommand(o.Child.GVK.Group, o.Child.GVK.Kind, o.Child.Namespace, o.approveKey, []string{v1alpha1.Any}, o.Child.Name))}
+		o.approveCommand(o.Child.GVK.Group, o.Child.GVK.Kind, o.Child.Namespace, o.approveKey, []string{v1alpha1.Any}, o.Child.Name))}
 }
 
 // isCarriedOutInPart reports whether a child was let through without a cause since the first of what is withheld

@@ -246,7 +246,7 @@ func (f *facts) strayRemedy(initiators []string, key string, strays ...string) s
 		return remedy + "."
 	}
 	return fmt.Sprintf("%s, or %s may approve it: %s.", remedy, anyOf(initiators),
-		approveCommand(kind.Group, kind.Kind, f.Child.Namespace, key, []string{lineage.OwnersPath}, strays...))
+		f.approveCommand(kind.Group, kind.Kind, f.Child.Namespace, key, []string{lineage.OwnersPath}, strays...))
 }
 
 // remembered is how long a stray is known that was noted here: the cache of records has

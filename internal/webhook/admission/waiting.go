@@ -81,7 +81,7 @@ func (f *facts) mayApproveOf(held []v1alpha1.Allowance) []v1alpha1.Allowance {
 
 // approving returns the command that approves withheld changes of the object.
 func (f *facts) approving(withheld []v1alpha1.Allowance) string {
-	return approveCommand(f.Child.GVK.Group, f.Child.GVK.Kind, f.Child.Namespace, f.approveKey, decision.Approvals(withheld), f.Child.Name)
+	return f.approveCommand(f.Child.GVK.Group, f.Child.GVK.Kind, f.Child.Namespace, f.approveKey, decision.Approvals(withheld), f.Child.Name)
 }
 
 // otherWithheld returns the changes of the object that were withheld before and stay

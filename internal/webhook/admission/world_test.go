@@ -117,6 +117,8 @@ type world struct {
 	lacks  func(obj *unstructured.Unstructured, version string) *unstructured.Unstructured
 	// storing is what is stored of objects that are written in another version than that in which they are.
 	storing *discovery.Storing
+	// versionToName is the version that commands have to name.
+	versionToName string
 	// behindRecords is set where the cache of records is.
 	behindRecords bool
 }
@@ -360,7 +362,11 @@ func (w *world) Post(n eventrecorder.Notice) { w.notices = append(w.notices, n) 
 type served struct {
 	losing  *discovery.Losing
 	storing *discovery.Storing
+	named   string
 }
+
+// VersionToName returns what the test says of all kinds.
+func (s served) VersionToName(schema.GroupKind) string { return s.named }
 
 // Losing returns what the test says of all kinds.
 func (s served) Losing(resource schema.GroupVersionResource, requested string) *discovery.Losing {
@@ -434,7 +440,7 @@ func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) 
 	active := &policy.Active{}
 	active.Set(compiled(tb, policies...))
 	g := &Gatherer{
-		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{w.losing, w.storing}, Access: w, Gates: cloudGates{}, Holds: w,
+		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{w.losing, w.storing, w.versionToName}, Access: w, Gates: cloudGates{}, Holds: w,
 		OperatorUser: operatorUser, Platform: decision.DefaultPlatform,
 	}
 	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}
