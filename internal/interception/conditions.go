@@ -76,13 +76,18 @@ func grantConditions(in Input) []admissionregistrationv1.MatchCondition {
 }
 
 // glassConditions returns the conditions of the mutating hook for what holds no ledger: it is
-// called only where somebody breaks the glass.
+// called only where somebody breaks the glass, approves that the object has the parent that it has, or sets what means
+// nothing, and where an approval was left on the object: it counts in the request that sets it, and has to be gone for
+// the next one.
 func glassConditions() []admissionregistrationv1.MatchCondition {
+	known := slices.DeleteFunc(ledger.Known(), func(name string) bool { return name == ledger.NameApprove || name == ledger.NameBreakGlass })
 	return []admissionregistrationv1.MatchCondition{{
-		Name: "glass-is-broken",
+		Name: "something-is-asked",
 		Expression: fmt.Sprintf(`object != null && [%s].exists(new, [oldObject == null ? {} : %s].exists(old,
-  new != old && (size(new) + size(old) > %d || new.exists(k, %s && k.endsWith("/%s") && (!(k in old) || new[k] != old[k])))))`,
-			annotations("object"), annotations("oldObject"), many, ours, ledger.NameBreakGlass),
+  size(new) > 0 && (%s + %q) in new
+  || new != old && (size(new) + size(old) > %d
+    || new.exists(k, %s && (!(k in old) || new[k] != old[k]) && !%s.exists(n, k.endsWith("/" + n))))))`,
+			annotations("object"), annotations("oldObject"), prefix("object"), ledger.NameApprove, many, ours, list(known...)),
 	}}
 }
 

@@ -502,7 +502,13 @@ func TestGlassConditions(t *testing.T) {
 		"another reason":         {request{operation: admission.Update, object: deployment(annotated(key, "fire")), old: deployment(annotated(key, "flood"))}, true},
 		"the same as before":     {request{operation: admission.Update, object: deployment(annotated(key, "fire")), old: deployment(annotated(key, "fire"))}, false},
 		"removed":                {request{operation: admission.Update, object: deployment(), old: deployment(annotated(key, "fire"))}, false},
-		"another of ours is set": {request{operation: admission.Update, object: deployment(annotated("kausality.io/approve", "*")), old: deployment()}, false},
+		"an approval":            {request{operation: admission.Update, object: deployment(annotated("kausality.io/approve", "*")), old: deployment()}, true},
+		"one that was left":      {request{operation: admission.Update, object: deployment(annotated("kausality.io/approve", "*")), old: deployment(annotated("kausality.io/approve", "*"))}, true},
+		"another's that stays":   {request{operation: admission.Update, object: deployment(annotated("deployment.kausality.io/approve", "*")), old: deployment(annotated("deployment.kausality.io/approve", "*"))}, false},
+		"what means nothing":     {request{operation: admission.Create, object: deployment(annotated("kausality.io/aprove", "*"))}, true},
+		"the same as it was":     {request{operation: admission.Update, object: deployment(annotated("kausality.io/aprove", "*")), old: deployment(annotated("kausality.io/aprove", "*"))}, false},
+		"a copied ledger":        {request{operation: admission.Create, object: deployment(annotated("kausality.io/allowances", "x"))}, false},
+		"another of ours is set": {request{operation: admission.Update, object: deployment(annotated("kausality.io/orphan", "true")), old: deployment()}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func grantRules(resources []*resource) []admissionregistrationv1.RuleWithOperati
 }
 
 // glassRules returns the requests in which the mutating hook removes an annotation
-// that breaks the glass (D13); those for holders it sees anyway.
+// that breaks the glass (D13), or approves; those for holders it sees anyway.
 func glassRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
 	var rules ruleList
 	for _, r := range resources {

@@ -127,6 +127,52 @@ var _ = Describe("A child that was adopted without a cause", func() {
 		}).Should(Succeed())
 	}, SpecTimeout(specTimeout))
 
+	// A Pod is of a kind that no policy is for.
+	It("is approved as often as somebody asks, and by nothing that a stranger leaves on it", func(ctx SpecContext) {
+		rs := shared.newestReplicaSet(ctx, d)
+		stray := rogue.strayPod(ctx, rs)
+		shared.hasStray(ctx, audit, rs, stray)
+		isClean := func() {
+			GinkgoHelper()
+			Expect(shared.Get(ctx, client.ObjectKeyFromObject(stray), stray)).To(Succeed())
+			Expect(stray.Annotations).NotTo(HaveKey(HaveSuffix("/approve")))
+		}
+		rogue.warned.take()
+		rogue.change(ctx, stray, annotation(approvePod, "*"))
+		Expect(rogue.warned.take()).To(ContainSubstring("may not approve changes of Pod " + stray.Name))
+		isClean()
+		Expect(shared.straysOf(ctx, Default, rs)).To(ContainElement(stray.UID))
+
+		By("the printed command, twice")
+		for range 2 {
+			out, err := owner.kubectl(ctx, "annotate", "-n", ns, "pod", stray.Name, approvePod+"=metadata.ownerReferences")
+			Expect(err).NotTo(HaveOccurred(), out)
+			isClean()
+			Expect(shared.straysOf(ctx, Default, rs)).NotTo(ContainElement(stray.UID))
+		}
+
+		By("the plugin")
+		rs = shared.newestReplicaSet(ctx, owner.deploy(ctx, builders.MakeDeployment(ns, "api").Replicas(1)))
+		stray = rogue.strayPod(ctx, rs)
+		shared.hasStray(ctx, audit, rs, stray)
+		out, err := rogue.kausality(ctx, ns, "approve", "pod/"+stray.Name, "--yes")
+		Expect(err).To(HaveOccurred())
+		Expect(out).To(ContainSubstring("nothing is approved"))
+		Expect(shared.straysOf(ctx, Default, rs)).To(ContainElement(stray.UID))
+		out, err = owner.kausality(ctx, ns, "approve", "pod/"+stray.Name, "--yes")
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("a stray of ReplicaSet/" + rs.Name))
+		Expect(shared.straysOf(ctx, Default, rs)).NotTo(ContainElement(stray.UID))
+		isClean()
+
+		By("a mistyped one, which means nothing")
+		rogue.warned.take()
+		rogue.change(ctx, stray, annotation("pod."+v1alpha1.AnnotationPrefix+"aprove", "*"))
+		Expect(rogue.warned.take()).To(ContainSubstring("did you mean " + approvePod))
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(stray), stray)).To(Succeed())
+		Expect(stray.Annotations).NotTo(HaveKey(HaveSuffix("/aprove")))
+	}, SpecTimeout(specTimeout))
+
 	// setAside takes a Pod out of its ReplicaSet, which makes another one.
 	setAside := func(ctx SpecContext) (*appsv1.ReplicaSet, *corev1.Pod) {
 		GinkgoHelper()

@@ -52,6 +52,20 @@ func (r *request) misplaced(f *facts) []string {
 	return out
 }
 
+// leftover returns what somebody is told who writes an object on which an approval was left, as nobody was asked when it
+// was set: it approves nothing any more, and is taken off, so that the same one can be set again.
+func (r *request) leftover(f *facts) []string {
+	if r.old == nil || r.subresource != "" || f.Operator || f.Requester.IsController() {
+		return nil
+	}
+	key := ledger.AnnotationKey(r.new, ledger.NameApprove)
+	if r.stored(key) == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("kausality: %s was left on %s, approves nothing, and is taken off it; set it again to approve",
+		key, objectText(r.gvk.Kind, r.objectName()))}
+}
+
 // misplacedInStatus returns what somebody is told who approves in a write of the status.
 func (r *request) misplacedInStatus() []string {
 	key := ledger.AnnotationKey(r.new, ledger.NameApprove)

@@ -92,7 +92,7 @@ func (m *Mutator) answer(r *request, ru *ruling) admission.Response {
 	patches, want := r.patches(o)
 	m.rounds.note(r, o, want)
 	resp := admission.Patched("", patches...)
-	resp.Warnings = slices.Concat(m.roomWarnings(r, ru, want), r.ledgerWarnings(o), o.gateWarnings(r), r.misplaced(o.facts), r.mistyped(o.facts))
+	resp.Warnings = slices.Concat(m.roomWarnings(r, ru, want), r.ledgerWarnings(o), o.gateWarnings(r), r.misplaced(o.facts), r.mistyped(o.facts), r.leftover(o.facts))
 	if warning := r.glassWarning(o); warning != "" {
 		resp.Warnings = append(resp.Warnings, warning)
 	}
