@@ -38,6 +38,7 @@ import (
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/record"
 )
 
@@ -57,6 +58,9 @@ type approval struct {
 	// seen is the object as it was planned for, and had what its ledger had, with what only its record tells.
 	seen *unstructured.Unstructured
 	had  ledger.Ledger
+	// strays are its owners that adopted it without a cause, and untold why nobody can tell.
+	strays []v1alpha1.TargetReference
+	untold error
 	// after is the object of the last answer.
 	after *unstructured.Unstructured
 	// planned is what is approved of it, with the digests of what was seen.
@@ -105,8 +109,13 @@ func (a *approval) planOnce(ctx context.Context) (*Report, error) {
 	if a.had, err = a.effective(ctx, a.seen); err != nil {
 		return nil, err
 	}
+	a.strays, a.untold = a.strayOf(ctx)
 	if len(paths) == 0 {
-		if paths = withheld(a.had); len(paths) == 0 {
+		paths = withheld(a.had)
+		if len(a.strays) > 0 {
+			paths = append(paths, lineage.OwnersPath)
+		}
+		if len(paths) == 0 {
 			return nil, fmt.Errorf("nothing of %s is withheld: name what to approve with --path, or --path '*' for every field that a policy is about; "+
 				"see %s", a.target, phrase.Command("explain", record.TargetOf(a.seen)))
 		}
@@ -117,6 +126,7 @@ func (a *approval) planOnce(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	report.DryRun = true
+	a.noteStrays(report)
 	if len(report.Added) == 0 && len(report.Warnings) == 0 && len(a.stillWithheld(now)) == 0 && len(report.Removed) > 0 {
 		// That is how it looks as well where the ledger was taken out of the answer.
 		taken, err := a.isTaken(ctx)
@@ -137,6 +147,9 @@ func (a *approval) carryOut(ctx context.Context, planned *Report) (*Report, erro
 		if err == nil {
 			// What was not stored as it should be is told by the record, which is written before the answer.
 			now, err := a.effective(ctx, a.after)
+			if err == nil {
+				err = a.proveStrays(ctx, report)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -165,7 +178,7 @@ func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Repor
 	}
 	if _, left := after.GetAnnotations()[ledger.AnnotationPrefix(a.seen)+ledger.NameApprove]; left {
 		return nil, nil, fmt.Errorf("approving changes of %s has no effect: no webhook took the request; "+
-			"see whether a policy is for its kind (kubectl get allowancepolicies), and whether the operator runs", a.target)
+			"see whether a policy is for its kind or bounds it (kubectl get allowancepolicies), and whether the operator runs", a.target)
 	}
 	now, err := stored(after)
 	if err != nil {
@@ -275,16 +288,23 @@ func (a *approval) ineffective(paths []string) error {
 // afterwards. now is what the ledger has then.
 func (a *approval) useful(r *Report, now ledger.Ledger) (*Report, error) {
 	held := a.stillWithheld(now)
+	if len(held) > 0 && len(r.Warnings) > 0 && !r.permits(now) {
+		return nil, a.refused(r, now)
+	}
 	isGone := slices.ContainsFunc(r.Removed, func(gone v1alpha1.Allowance) bool {
 		return gone.Relation == v1alpha1.RelationWithheld && slices.Contains(held, gone.Mutation)
 	})
 	if len(held) > 0 && len(r.Added) == 0 && (isGone || len(r.Removed)+len(r.Warnings) == 0) {
 		return nil, a.ineffective(held)
 	}
-	if len(r.Added)+len(r.Removed) > 0 {
+	if len(r.Added)+len(r.Removed)+len(r.Strays) > 0 {
 		if len(held) > 0 && len(r.Warnings) == 0 {
 			r.Warnings = []string{strings.Join(held, ", ") + " is still withheld"}
 		}
+		return r, nil
+	}
+	if len(r.Warnings) == 0 && a.untold != nil && a.approvesAdoption() {
+		r.Warnings = []string{fmt.Sprintf("whether it was a stray, and ceases to be one, cannot be told: %v", a.untold)}
 		return r, nil
 	}
 	if len(r.Warnings) == 0 {
@@ -292,6 +312,16 @@ func (a *approval) useful(r *Report, now ledger.Ledger) (*Report, error) {
 			strings.Join(r.Paths, ", "), phrase.Target(r.Object))
 	}
 	return nil, errors.New("nothing is approved: " + strings.Join(r.Warnings, "; "))
+}
+
+// refused says that nothing of what was to be approved is, and how what is withheld is called now: another version of the
+// kind may have it at another path than the ledger that was looked at.
+func (a *approval) refused(r *Report, now ledger.Ledger) error {
+	message := "nothing is approved: " + strings.Join(r.Warnings, "; ")
+	if next := withheld(now); len(next) > 0 && !slices.Equal(next, a.planned) {
+		message += ". What is withheld now: " + phrase.Command("approve", r.Object, next...)
+	}
+	return errors.New(message)
 }
 
 // named returns the paths of flags, one by one. An empty one is an error: it may be a shell variable that is not set,

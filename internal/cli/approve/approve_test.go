@@ -39,6 +39,7 @@ import (
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
 )
 
 var (
@@ -67,6 +68,9 @@ type world struct {
 	// its answer is not stored. record is what the object's record tells.
 	stripped bool
 	record   *v1alpha1.AllowanceRecord
+	// parent is the record of the Deployment, and ceases is true where it tells of no stray afterwards.
+	parent *v1alpha1.AllowanceRecord
+	ceases bool
 
 	said     *cluster.Warnings
 	asked    []string
@@ -92,10 +96,12 @@ func (w *world) approval() *approval {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	build := fake.NewClientBuilder().WithScheme(scheme).WithObjects(obj).
-		WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.kind", func(client.Object) []string { return []string{kind.Kind} }).
-		WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.name", func(client.Object) []string { return []string{"web-1"} })
-	if w.record != nil {
-		build = build.WithObjects(w.record)
+		WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.kind", func(o client.Object) []string { return []string{targetRef(o).Kind} }).
+		WithIndex(&v1alpha1.AllowanceRecord{}, "spec.targetRef.name", func(o client.Object) []string { return []string{targetRef(o).Name} })
+	for _, rec := range []*v1alpha1.AllowanceRecord{w.record, w.parent} {
+		if rec != nil {
+			build = build.WithObjects(rec)
+		}
 	}
 	c := build.WithInterceptorFuncs(interceptor.Funcs{Patch: w.patch}).Build()
 	return &approval{
@@ -105,7 +111,25 @@ func (w *world) approval() *approval {
 	}
 }
 
-func (w *world) patch(_ context.Context, _ client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func targetRef(o client.Object) v1alpha1.TargetReference {
+	if rec, ok := o.(*v1alpha1.AllowanceRecord); ok {
+		return rec.Spec.TargetRef
+	}
+	return v1alpha1.TargetReference{}
+}
+
+// adopting is the record of the Deployment that has the ReplicaSet for a stray.
+func adopting() *v1alpha1.AllowanceRecord {
+	return &v1alpha1.AllowanceRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "deployment-web"},
+		Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
+			Group: kind.Group, Version: kind.Version, Kind: "Deployment", Namespace: "shop", Name: "web", UID: "1",
+		}},
+		Status: v1alpha1.AllowanceRecordStatus{Strays: []v1alpha1.StrayChild{{APIVersion: "apps/v1", Kind: kind.Kind, Namespace: "shop", Name: "web-1"}}},
+	}
+}
+
+func (w *world) patch(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	raw, err := patch.Data(obj)
 	if err != nil {
 		return err
@@ -133,6 +157,9 @@ func (w *world) patch(_ context.Context, _ client.WithWatch, obj client.Object, 
 	}
 	obj.SetAnnotations(annotations)
 	w.said.HandleWarningHeader(299, "", w.warning)
+	if w.ceases && !dryRun {
+		return c.Delete(ctx, w.parent)
+	}
 	return nil
 }
 
@@ -304,7 +331,7 @@ Warning: not all is approved
 		"no webhook": {
 			world: world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{held}}, absent: true},
 			wantErr: "approving changes of ReplicaSet/web-1 in namespace shop has no effect: no webhook took the request; " +
-				"see whether a policy is for its kind (kubectl get allowancepolicies), and whether the operator runs",
+				"see whether a policy is for its kind or bounds it (kubectl get allowancepolicies), and whether the operator runs",
 		},
 		"something takes the approval away before the webhook": {
 			world:   world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{held}}, stripped: true},
@@ -343,6 +370,41 @@ Warning: not all is approved
   -   withheld: spec.replicas   by mallory
 `,
 		},
+		"a mark that another version calls otherwise": {
+			world: world{
+				withheld: []v1alpha1.Allowance{held}, warning: "kausality: not approved on ReplicaSet web-1: spec.replicas; look at it again",
+				grants: [][]v1alpha1.Allowance{{{Relation: v1alpha1.RelationWithheld, Mutation: "spec", Generation: 2, Initiator: "mallory"}}},
+			},
+			options: options{yes: true},
+			wantErr: "nothing is approved: not approved on ReplicaSet web-1: spec.replicas; look at it again. " +
+				"What is withheld now: kubectl kausality approve -n shop replicaset/web-1 --path 'spec'",
+		},
+		"a stray": {
+			world:   world{parent: adopting(), ceases: true, grants: [][]v1alpha1.Allowance{nil}},
+			options: options{yes: true},
+			want: `Approved metadata.ownerReferences of ReplicaSet/web-1
+
+  -   a stray of Deployment/web
+`,
+		},
+		"a dry run of a stray": {
+			world:   world{parent: adopting(), grants: [][]v1alpha1.Allowance{nil}},
+			options: options{dryRun: true},
+			want: `This approves metadata.ownerReferences of ReplicaSet/web-1
+
+  -   a stray of Deployment/web
+`,
+		},
+		"a stray that stays one": {
+			world:   world{parent: adopting(), grants: [][]v1alpha1.Allowance{nil}},
+			options: options{yes: true},
+			wantErr: "nothing is approved: ReplicaSet/web-1 in namespace shop is still a stray. The API server took the request and Kausality did not see the approval in it",
+		},
+		"a stray that is not theirs to approve": {
+			world:   world{parent: adopting(), grants: [][]v1alpha1.Allowance{nil}, warning: "kausality: mallory may not approve changes of ReplicaSet web-1"},
+			options: options{yes: true},
+			wantErr: "nothing is approved: mallory may not approve changes of ReplicaSet web-1",
+		},
 		"nobody answers": {
 			world: world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}}},
 			told: `This approves spec.replicas of ReplicaSet/web-1
@@ -369,6 +431,8 @@ Approve? [y/N] `,
 			path := held.Mutation
 			if len(tc.world.withheld) > 0 {
 				path = tc.world.withheld[0].Mutation
+			} else if tc.world.parent != nil {
+				path = lineage.OwnersPath
 			}
 			for _, asked := range tc.world.asked {
 				if want := `{"annotations":{"` + prefix + `approve":"` + path + `"},"resourceVersion":"999"}}`; asked != want {

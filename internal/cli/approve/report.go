@@ -22,9 +22,11 @@ import (
 	"time"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/ledger"
 )
 
 // Report is what an approval does, or did.
@@ -41,13 +43,15 @@ type Report struct {
 	Added []v1alpha1.Allowance `json:"added"`
 	// Removed are those that it loses, such as the marks of withheld changes.
 	Removed []v1alpha1.Allowance `json:"removed"`
+	// Strays are the parents that the object ceases to be a stray of.
+	Strays []v1alpha1.TargetReference `json:"strays,omitempty"`
 	// Warnings of the API server.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
 // unversioned returns the report without what changes with every generation.
 func (r *Report) unversioned() Report {
-	out := Report{Object: r.Object, Paths: r.Paths, Warnings: r.Warnings}
+	out := Report{Object: r.Object, Paths: r.Paths, Strays: r.Strays, Warnings: r.Warnings}
 	for _, a := range r.Added {
 		out.Added = append(out.Added, timeless(a))
 	}
@@ -55,6 +59,26 @@ func (r *Report) unversioned() Report {
 		out.Removed = append(out.Removed, timeless(a))
 	}
 	return out
+}
+
+// permits reports whether the approval allows something, or ends something for good: a mark that another one takes the
+// place of, which withholds the same, has ended nothing.
+func (r *Report) permits(now ledger.Ledger) bool {
+	if len(r.Strays) > 0 || slices.ContainsFunc(r.Added, func(a v1alpha1.Allowance) bool { return a.Relation != v1alpha1.RelationWithheld }) {
+		return true
+	}
+	return slices.ContainsFunc(r.Removed, func(gone v1alpha1.Allowance) bool {
+		return gone.Relation != v1alpha1.RelationWithheld || !isWithheldAround(now, gone.Mutation)
+	})
+}
+
+// isWithheldAround reports whether a ledger withholds something at, below or above a path.
+func isWithheldAround(now ledger.Ledger, path string) bool {
+	at, err := change.ParsePath(path)
+	return err == nil && slices.ContainsFunc(now, func(e ledger.Entry) bool {
+		held, err := change.ParsePath(e.Mutation)
+		return err == nil && e.IsWithheld() && at.Overlaps(held)
+	})
 }
 
 func timeless(a v1alpha1.Allowance) v1alpha1.Allowance {
@@ -84,6 +108,9 @@ func render(r *Report, t text.Terminal) string {
 	}
 	for _, a := range added {
 		diff.Cells(text.Cell{Text: "+", Style: text.Good}, text.Cell{Text: phrase.Allowance(a), Style: text.Good}, text.Cell{Text: by(a)})
+	}
+	for _, parent := range r.Strays {
+		diff.Cells(text.Cell{Text: "-", Style: text.Bad}, text.Cell{Text: "a stray of " + phrase.Target(parent), Style: text.Bad})
 	}
 	out.WriteString("\n" + diff.Render(t, indent))
 	for _, w := range r.Warnings {

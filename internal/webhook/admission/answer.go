@@ -176,6 +176,12 @@ func (r *request) approvalWarnings(o *outcome) []string {
 	case len(a.since) > 0:
 		out = append(out, fmt.Sprintf("kausality: not approved on %s, as it was changed since somebody looked at it: %s; look at it again",
 			subject, strings.Join(a.since, ", ")))
+	case len(a.settled) > 0:
+		out = append(out, fmt.Sprintf("kausality: nothing is withheld of %s any more at %s, and there is nothing to approve: it is approved already, "+
+			"or what was there before is back", subject, strings.Join(a.settled, ", ")))
+	case a.adoption && o.IsStray() && !o.mayApproveAdoption():
+		out = append(out, fmt.Sprintf("kausality: %s stays a stray of %s: %s may not initiate all that follows from it",
+			subject, o.parentText(), o.Requester.Username))
 	case len(o.grant.Problems) > 0:
 		out = append(out, fmt.Sprintf("kausality: not all of %s is approved, as it does not meet %s", subject, problemsText(o.grant.Problems)))
 	case len(o.notApproved()) > 0:

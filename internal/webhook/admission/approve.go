@@ -46,6 +46,8 @@ type approval struct {
 	unknown []string
 	// since are paths whose content was changed after somebody looked at it.
 	since []string
+	// settled are paths of which a digest says what somebody looked at, and at which nothing is withheld any more.
+	settled []string
 	// missing are paths at which the object has no field, and nothing is withheld.
 	missing []string
 }
@@ -118,7 +120,11 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 		return // It is as it was; no rule is about it any more.
 	}
 	if digest != "" && (st == nil || st.Digest(path) != digest && !record.IsPending(f.record, r.old, text, digest)) {
-		a.since = append(a.since, text)
+		if !isHeldAround(st, path) {
+			a.settled = append(a.settled, text)
+		} else {
+			a.since = append(a.since, text)
+		}
 		return
 	}
 	if text == v1alpha1.Any {
@@ -136,6 +142,11 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 		a.missing = append(a.missing, text)
 	}
 	a.changes = append(a.changes, changes...)
+}
+
+// isHeldAround reports whether anything is withheld at, below or above a path; no path is anywhere.
+func isHeldAround(st *approved.Standing, path change.Path) bool {
+	return st != nil && slices.ContainsFunc(st.Withheld(), func(d approved.Difference) bool { return path.Overlaps(d.Path) })
 }
 
 // withheldAt returns the withheld changes that a pattern covers.

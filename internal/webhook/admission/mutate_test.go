@@ -205,6 +205,16 @@ func TestMutate(t *testing.T) {
 			after: annotate(unsettled(deployment(7, held("spec.replicas", "3"))), "kausality.io/approve", "*@"+lookedAt()),
 			want:  map[string]string{ledgerKey: mallorys, approvedKey: three}, warns: "it was changed since somebody looked at it: *",
 		},
+		"approved twice": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(5)),
+			after: annotate(unsettled(deployment(5)), "kausality.io/approve", "spec.replicas@"+lookedAt()),
+			want:  map[string]string{}, warns: "nothing is withheld of Deployment web any more at spec.replicas",
+		},
+		"all approved twice": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(5)),
+			after: annotate(unsettled(deployment(5)), "kausality.io/approve", "*@"+lookedAt()),
+			want:  map[string]string{}, warns: "nothing is withheld of Deployment web any more at *",
+		},
 		"approved by a stranger": {
 			user: "mallory", before: unsettled(deployment(5, held("spec.replicas", "3"))),
 			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
@@ -218,7 +228,7 @@ func TestMutate(t *testing.T) {
 		"an approval that was there before is nobody's": {
 			user: "alice", groups: platformTeam, before: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
 			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
-			want:  map[string]string{ledgerKey: mallorys, approvedKey: three},
+			want:  map[string]string{ledgerKey: mallorys, approvedKey: three}, warns: "kausality.io/approve was left on Deployment web",
 		},
 		"annotations of a ReplicaSet do not flow back": {
 			user: "alice", groups: platformTeam, before: deployment(3), after: annotate(deployment(3), replicaSetLedger, old),
