@@ -2251,6 +2251,61 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestMissed", admissionTests},
 	},
 	{
+		name:  "commands leave the version to kubectl",
+		edits: []edit{{"internal/discovery/versions.go", "r.Preferred == \"\" || r.Preferred == right", "r.Preferred != right || r.Preferred == right"}},
+		unit:  []string{"-run=TestVersionToName", "./internal/discovery"},
+	},
+	{
+		name:  "commands of the webhooks leave the version to kubectl",
+		edits: []edit{{"internal/webhook/admission/gather.go", ", versionToName: g.Kinds.VersionToName}", "}"}},
+		unit:  []string{"-run=TestCommandsNameAVersion", admissionTests},
+	},
+	{
+		name:  "why leaves the version of strays to kubectl",
+		edits: []edit{{"internal/cli/why/strays.go", "if with.versionToName != nil {", "if with.versionToName == nil {"}},
+		unit:  []string{"-run=TestStraysNameAVersion", "./internal/cli/why"},
+	},
+	{
+		name:  "explain leaves the version to kubectl",
+		edits: []edit{{"internal/cli/explain/read.go", "	of.Version = s.versionToName\n", ""}},
+		unit:  []string{"-run=TestCommandsNameAVersion", "./internal/cli/explain"},
+	},
+	{
+		name:  "the plugin patches in the version that kubectl prefers",
+		edits: []edit{{"internal/cli/cluster/cluster.go", "Client: &storedversion.Client{Client: c, Kinds: kinds}", "Client: (&storedversion.Client{Client: c, Kinds: kinds}).Client"}},
+		unit:  []string{"-run=TestStoredVersion", "./internal/cli/cluster"},
+	},
+	{
+		name:  "the version is not known by its hash",
+		edits: []edit{{"internal/discovery/told.go", "r.Stored, r.Preferred = version, r.first(group)", "_ = version"}},
+		unit:  []string{"-run=TestVersionToName", "./internal/discovery"},
+	},
+	{
+		name:  "nobody is asked about an approval of a kind that no policy is for",
+		edits: []edit{{"internal/interception/conditions.go", "name == ledger.NameApprove || name == ledger.NameBreakGlass", "name == ledger.NameBreakGlass"}},
+		unit:  []string{"-run=TestGlassConditions", "./internal/interception"},
+	},
+	{
+		name:  "an approval that was left stays",
+		edits: []edit{{"internal/interception/conditions.go", "size(new) > 0 && (%s + %q) in new", "size(new) < 0 && (%s + %q) in new"}},
+		unit:  []string{"-run=TestGlassConditions", "./internal/interception"},
+	},
+	{
+		name:  "a second approval is said to be of what was changed",
+		edits: []edit{{"internal/webhook/admission/approve.go", "if !isHeldAround(st, path) {", "if !isHeldAround(st, path) && path == nil && digest == \"\" {"}},
+		unit:  []string{"-run=TestMutate", admissionTests},
+	},
+	{
+		name:  "approve: what only gets another mark counts as approved",
+		edits: []edit{{"internal/cli/approve/approval.go", "len(r.Warnings) > 0 && !r.permits(now)", "len(r.Warnings) < 0 && !r.permits(now)"}},
+		unit:  []string{"-run=TestApprove", "./internal/cli/approve"},
+	},
+	{
+		name:  "approve: a stray counts as approved whatever its parent's record says",
+		edits: []edit{{"internal/cli/approve/stray.go", "return slices.Contains(still, parent) })", "return slices.Contains(still, parent) && false })"}},
+		unit:  []string{"-run=TestApprove", "./internal/cli/approve"},
+	},
+	{
 		name:  "custom resources are written in another version than they are stored",
 		edits: []edit{{"internal/storedversion/client.go", "return resource.StoredElsewhere()", "return discovery.StoredVersion{}, false && resource.GVK.Empty()"}},
 		unit:  []string{"./internal/storedversion"},
