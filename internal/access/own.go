@@ -142,6 +142,10 @@ func ownAside(in Installation, cluster, here needing) []Duty {
 			Without: "changes of GeneratingPolicies are not noticed, or not shown in their status",
 		},
 		{
+			Needs:   cluster("autoscaling", "horizontalpodautoscalers", "", "list"),
+			Without: "a number of Pods that somebody else changes is withheld, and not refused, where an autoscaler goes by it",
+		},
+		{
 			Needs:   cluster("events.k8s.io", "events", "", "create", "patch"),
 			Without: "no Event tells of what is denied, withheld, or waits",
 		},

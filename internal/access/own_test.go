@@ -34,7 +34,7 @@ import (
 // rare are the rights of the installed roles for which no duty asks: they are for systems that not every cluster has, for the
 // first start, or for what fails by itself and says so.
 var rare = []string{
-	"apiextensions.crossplane.io", "pkg.crossplane.io", "kro.run", "internal.kro.run", "authentication.k8s.io",
+	"apiextensions.crossplane.io", "pkg.crossplane.io", "kro.run", "internal.kro.run", "keda.sh", "authentication.k8s.io",
 	"selfsubjectaccessreviews", "serviceaccounts", "create allowancepolicies", "patch allowancepolicies.kausality.io", "get allowancepolicies",
 	"create secrets", "create leases", "patch leases", "events.core",
 }

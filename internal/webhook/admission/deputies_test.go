@@ -86,7 +86,12 @@ func TestDeputies(t *testing.T) {
 			user: "alice", groups: platformTeam, after: autoscaler("v2", 9), cached: deployment(3), noted: true,
 		},
 		"who may makes one for what has a number withheld": {
-			user: "alice", groups: platformTeam, after: autoscaler("v2", 9), cached: unsettled(deployment(3, held("spec.replicas", "2"))), noted: true, warned: true,
+			user: "alice", groups: platformTeam, after: autoscaler("v2", 9), cached: unsettled(deployment(3, held("spec.replicas", "2"))),
+			refused: []string{"would carry out what is withheld of Deployment web", "put the number back first"},
+		},
+		"who may makes one for what has something else withheld": {
+			user: "alice", groups: platformTeam, after: autoscaler("v2", 9), cached: unsettled(deployment(3, held("spec.minReadySeconds", "2"))),
+			policies: []string{strings.ReplaceAll(deploymentPolicy, "trigger: spec.replicas", "trigger: spec")}, noted: true, warned: true,
 		},
 		"who may makes one for what does not exist yet": {user: "alice", groups: platformTeam, after: autoscaler("v2", 9)},
 		"a stranger changes one": {

@@ -50,8 +50,8 @@ func (o *outcome) leftWithheld(r *request) []string {
 	return o.staysWithheld(o.otherWithheld(o.grant), "to write the same value")
 }
 
-// leftWithheld is the same of what the object would scale: who makes that may have wanted the number which is withheld
-// there. What there is of it stays withheld.
+// leftWithheld is the same of what the object would scale, of which something other than the number is withheld: for
+// that, nobody makes an autoscaler.
 func (d *delegation) leftWithheld() []string {
 	if d == nil || !d.exists {
 		return nil
