@@ -124,6 +124,7 @@ func usingDeputies() []bypass {
 				MatchError(ContainSubstring("kubectl annotate -n "+s.ns+" deployment web kausality.io/approve="))))
 			s.rogue.change(ctx, s.deployment(ctx), replicas(3))
 			Expect(again()).To(Succeed())
+			Expect(owner.Delete(ctx, hpa)).To(Succeed(), "others change the number after this")
 		}},
 		{"making a ScaledObject for the parent", func(ctx context.Context, s *scene) {
 			defineScaledObjects(ctx, s.ns)
