@@ -73,10 +73,11 @@ func Own(in Installation) []Duty {
 		}
 		return out
 	}
-	var seeing, intercepting []Need
-	for _, resource := range []string{
+	asking := []string{
 		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
-	} {
+	}
+	seeing, intercepting := make([]Need, 0, 2*len(asking)), make([]Need, 0, 3*len(asking))
+	for _, resource := range asking {
 		seeing = append(seeing, cluster(admissionGroup, resource, "", "list", "watch")...)
 		intercepting = append(intercepting, cluster(admissionGroup, resource, "", "create", "update", "delete")...)
 	}

@@ -43,7 +43,7 @@ var rare = []string{
 func shipped(t *testing.T) (everywhere, here []rbacv1.PolicyRule) {
 	t.Helper()
 	for _, name := range []string{"role", "metrics_auth_role", "leader_election_role", "certificate_role", "digest_key_role", "webhook_path_role", "baseline_role"} {
-		text, err := os.ReadFile(filepath.Join("../../config/rbac", name+".yaml"))
+		text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", name+".yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}

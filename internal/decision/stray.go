@@ -73,7 +73,7 @@ func (in *Input) isAdoptionCaused() bool {
 		return true // Nothing is allowed any more that could reach it.
 	case v1alpha1.PhaseInitializing:
 		// What was there before the parent was left behind for it. A Job is initializing for as long as it runs.
-		return in.inInitializing(creation) && !(selects && in.Adoption.Younger)
+		return in.inInitializing(creation) && (!selects || !in.Adoption.Younger)
 	default:
 		_, covered := justification(in.allowances(), creation)
 		return covered && !selects

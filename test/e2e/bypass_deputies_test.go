@@ -40,18 +40,18 @@ func usingDeputies() []bypass {
 	return []bypass{
 		{"making an autoscaler for the parent", func(ctx context.Context, s *scene) {
 			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("Deployment", "web"), 5, 6)), "Deployment web", mallory+" may not initiate")
-			expectSize(ctx, s.d, 3)
+			expectSize(ctx, s.d)
 		}},
 		{"making an autoscaler for the parent by a kind in lower case", func(ctx context.Context, s *scene) {
 			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("deployment", "web"), 5, 6)), "Deployment web", mallory+" may not initiate")
-			expectSize(ctx, s.d, 3)
+			expectSize(ctx, s.d)
 		}},
 		{"changing the autoscaler of the parent", func(ctx context.Context, s *scene) {
 			hpa := s.autoscaled(ctx)
 			delegated(s.rogue.Patch(ctx, hpa.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"minReplicas":5,"maxReplicas":6}}`))), "Deployment web")
 			Expect(s.rogue.Patch(ctx, hpa.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"tool":"again"}},"spec":{"maxReplicas":3}}`)))).
 				To(Succeed(), "what is applied again as it is")
-			expectSize(ctx, s.d, 3)
+			expectSize(ctx, s.d)
 			Expect(s.rogue.Delete(ctx, hpa)).To(Succeed())
 		}},
 		{"changing the autoscaler of the parent by an older version", func(ctx context.Context, s *scene) {
@@ -110,7 +110,7 @@ func usingDeputies() []bypass {
 				refused(s.rogue.try(ctx, s.deployment(ctx), replicas(number)), "spec.replicas", "Deployment web was refused",
 					"It could not wait: HorizontalPodAutoscaler web goes on from the number that Deployment web has")
 			}
-			expectSize(ctx, s.d, 3)
+			expectSize(ctx, s.d)
 			Expect(s.rogue.Delete(ctx, hpa)).To(Succeed())
 			s.rogue.change(ctx, s.deployment(ctx), replicas(30))
 			Expect(s.rogue.warned.take()).To(ContainSubstring("withheld"), "no autoscaler goes by it any more")
@@ -190,11 +190,12 @@ func scaleTarget(kind, name string) autoscalingv2.CrossVersionObjectReference {
 	return autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: name}
 }
 
-func expectSize(ctx context.Context, d *appsv1.Deployment, replicas int32) {
+// expectSize expects a Deployment to have the number of replicas that it was created with.
+func expectSize(ctx context.Context, d *appsv1.Deployment) {
 	GinkgoHelper()
 	live := &appsv1.Deployment{}
 	Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), live)).To(Succeed())
-	Expect(live.Spec.Replicas).To(HaveValue(Equal(replicas)))
+	Expect(live.Spec.Replicas).To(HaveValue(BeEquivalentTo(3)))
 }
 
 var scaledObjectKind = schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: "ScaledObject"}

@@ -1769,7 +1769,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what is new adopts whatever its selector matches",
-		edits: []edit{{"internal/decision/stray.go", "!(selects && in.Adoption.Younger)", "!(selects && false)"}},
+		edits: []edit{{"internal/decision/stray.go", "(!selects || !in.Adoption.Younger)", "(!selects || !false)"}},
 		unit:  []string{"-run=TestStrays", "./internal/decision"},
 		ways:  []string{"having a running Job adopt a Pod"},
 	},

@@ -115,7 +115,8 @@ func below(ctx context.Context, around Around, policies cluster.Policies, obj *u
 		var next []*unstructured.Unstructured
 		for _, parent := range level {
 			for _, child := range children(ctx, around, policies, parent) {
-				if looked++; looked > mostBelow {
+				looked++
+				if looked > mostBelow {
 					return out
 				}
 				if why := Paused(child, policies); why != "" {
@@ -156,7 +157,8 @@ func Paused(obj *unstructured.Unstructured, policies cluster.Policies) string {
 		return fmt.Sprintf("its annotation %s has Crossplane, or its provider, do nothing with it, and nothing follows from what is changed, until that is taken away", crossplane.PausedAnnotation)
 	}
 	for _, child := range policy.Known(kind, policies.For(kind)).Children {
-		if value, _ := child.Suspend.Value(obj.Object); len(child.Suspend) > 0 && value == true {
+		value, _ := child.Suspend.Value(obj.Object)
+		if suspended, _ := value.(bool); len(child.Suspend) > 0 && suspended {
 			return fmt.Sprintf("by %s its controller makes no %s until that is false", child.Suspend, child.Kind.Kind)
 		}
 	}

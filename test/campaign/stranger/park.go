@@ -80,8 +80,7 @@ func (p *performance) park(ctx context.Context) error {
 	}
 	p.dawdle(ctx, 2*time.Second)
 	if !before || p.r.IntN(2) == 0 {
-		errs = append(errs, p.disturb(ctx, 1+p.r.IntN(2)))
-		errs = append(errs, p.meddle(ctx))
+		errs = append(errs, p.disturb(ctx, 1+p.r.IntN(2)), p.meddle(ctx))
 	}
 	errs = append(errs, p.set(ctx, way.path, p.running(way.path)))
 	if p.r.IntN(2) == 0 {

@@ -612,10 +612,16 @@ func (c *checker) whileHeld(w *childWrite, s *state, p *policylog.Policy, in fun
 	return ""
 }
 
+// wasSuspended reports whether what was there before something was withheld is the switch that suspends.
+func wasSuspended(h held) bool {
+	suspended, _ := h.before.(bool)
+	return suspended && slices.Equal(h.path, []string{"spec", "suspend"})
+}
+
 // tooMany reports whether more Pods are there than were approved, where a number is withheld.
 func (c *checker) tooMany(w *childWrite, s *state) bool {
 	for _, h := range s.held {
-		if c.surges(w, h) || h.before == true && slices.Equal(h.path, []string{"spec", "suspend"}) {
+		if c.surges(w, h) || wasSuspended(h) {
 			return true
 		}
 		if len(h.path) != 2 || h.path[1] != "replicas" {

@@ -78,7 +78,7 @@ func (c *checker) isSteady(w *childWrite, parent *audit.Life) bool {
 	if w.found == nil {
 		l = parent // It is to be made.
 	}
-	for depth := 0; depth < deepest; depth++ {
+	for range deepest {
 		above := l.First().Controller()
 		if above == nil {
 			return true

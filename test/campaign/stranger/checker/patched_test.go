@@ -17,6 +17,7 @@ limitations under the License.
 package checker
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -82,7 +83,7 @@ func TestOlder(t *testing.T) {
 		s.write("alice", audit.VerbPatch, deployments, "web", merged(spec(map[string]any{"template": template("web:2")}), ledgerNote(t, allowed("alice", 2))))
 		s.write("alice", audit.VerbPatch, deployments, "web", merged(spec(map[string]any{"template": template("web:3")}), ledgerNote(t, allowed("alice", 2), allowed("alice", 3))))
 		set := s.replicaSet("web:3")
-		trace := append(allowed("alice", generation).Trace, hop{Kind: "ReplicaSet", Name: "web-3", Generation: 1, Field: created})
+		trace := slices.Concat(allowed("alice", generation).Trace, []hop{{Kind: "ReplicaSet", Name: "web-3", Generation: 1, Field: created}})
 		note := ledgerNote(t, entry{Kind: "Pod", Mutation: "create", Generation: 1, Initiator: "alice", Trace: trace})
 		annotations := map[string]any{}
 		for _, text := range audit.AsMap(audit.AsMap(note["metadata"])["annotations"]) {
