@@ -374,8 +374,9 @@ var _ = Describe("kro", Label(controllers.Kro.Name), func() {
 
 		By("somebody naming others as initiators in the policy")
 		p := derived(ctx, graph, func(Gomega, *v1alpha1.AllowancePolicy) {})
+		was := p.DeepCopy()
 		p.Spec.Subjects = append(p.Spec.Subjects, v1alpha1.PolicySubject{Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectUser, Name: "carol"}, MayInitiate: true})
-		Expect(shared.Update(ctx, p)).To(Succeed())
+		Expect(shared.Patch(ctx, p, client.MergeFrom(was))).To(Succeed())
 		edit("${schema.spec.image}")
 		serving(ctx, graph)
 		derived(ctx, graph, func(g Gomega, p *v1alpha1.AllowancePolicy) {

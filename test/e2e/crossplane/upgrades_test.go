@@ -601,11 +601,14 @@ var _ = Describe("An upgrade of what says what an instance stands for in the clo
 		Expect(policy(Default)).To(Equal("Orphan"))
 
 		By("suggesting what lets it through, and agreeing to that")
+		Eventually(ctx, func(g Gomega) { // The answer comes before the record tells of it.
+			g.Expect(shared.Record(ctx, g, i.composite).Status.LastDenial).To(HaveField("Paths", ContainElement(ContainSubstring(path))))
+		}).Should(Succeed())
 		suggested := &v1alpha1.UpgradeAllowance{}
 		Expect(yaml.Unmarshal([]byte(suggestion(ctx)), suggested)).To(Succeed())
-		Expect(shared.Get(ctx, client.ObjectKeyFromObject(agreed), agreed)).To(Succeed())
+		was := agreed.DeepCopy()
 		agreed.Spec.Policies = suggested.Spec.Policies
-		Expect(shared.As("greta", user.SystemPrivilegedGroup).Update(ctx, agreed)).To(Succeed())
+		Expect(shared.As("greta", user.SystemPrivilegedGroup).Patch(ctx, agreed, client.MergeFrom(was))).To(Succeed())
 		Eventually(ctx, policy).WithTimeout(retriedAtOnce).Should(Equal("Delete"))
 
 		By("deleting the claim, and with that what is in the cloud")
