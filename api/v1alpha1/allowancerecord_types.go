@@ -334,8 +334,8 @@ type Decision struct {
 	// +optional
 	// +listType=atomic
 	ChildInitiators []string `json:"childInitiators,omitempty"`
-	// lettingGo are those of the paths of a denied change that let go of the child, or have the target
-	// adopt it, as its controller does: that takes no rule, and is for who may use its allowances.
+	// lettingGo are the paths of a denied change by which the child is let go of, or adopted by the
+	// target, as its controller does: that takes no rule, and is for who may use its allowances.
 	// +optional
 	// +listType=atomic
 	LettingGo []string `json:"lettingGo,omitempty"`

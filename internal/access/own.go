@@ -39,13 +39,13 @@ type Installation struct {
 	Namespace string
 	// CertSecret is the Secret with a serving certificate that it makes itself, empty where it makes none.
 	CertSecret string
-	// DigestKeySecret and PathKeySecret are those with its keys.
+	// DigestKeySecret and PathKeySecret are the Secrets with its keys.
 	DigestKeySecret, PathKeySecret string
 	// Elected says that one of several replicas leads.
 	Elected bool
 }
 
-// Groups of what the operator has rights of its own on.
+// Groups and resources that the operator has rights of its own on.
 const (
 	ownGroup          = "kausality.io"
 	admissionGroup    = "admissionregistration.k8s.io"

@@ -34,9 +34,8 @@ type Maintainer struct {
 	// Conditions, all of which have to hold of the child.
 	Conditions []*policy.Condition
 
-	// Serves is true where the requester is one of them, Acts are those of what was refused that they may do, and
-	// NotMet the conditions of which it is not known that they hold when they do it. They are left out where nobody
-	// asks for anything.
+	// Serves is true where the requester is one of them. Acts are the refused acts that they may do, and NotMet the
+	// conditions that may not hold when they do them. All three are left out where nobody asks for anything.
 	Serves bool
 	Acts   []Act
 	NotMet []Problem

@@ -35,8 +35,8 @@ import (
 // mostNamed is how many policies are named of which the same is so.
 const mostNamed = 3
 
-// unenforcedReasons are those of Enforced=False of which people are told before anything else, and what each means for
-// what a command tells.
+// unenforcedReasons are the reasons of Enforced=False that people are told before anything else, with what each means for
+// the answer of a command.
 var unenforcedReasons = map[string]string{
 	v1alpha1.ReasonNotIntercepted: "what it would deny or withhold may pass, and is told nowhere",
 	v1alpha1.ReasonForbidden:      "nothing is granted, withheld or denied by it, and what passes is told nowhere",
@@ -47,7 +47,7 @@ var unenforcedReasons = map[string]string{
 type Unenforced struct {
 	// Policies are their names.
 	Policies []string `json:"policies"`
-	// Reason and Message are those of Enforced=False, and Since is when the first of them came to say so.
+	// Reason and Message are what the condition Enforced=False says, and Since is when the first policy came to say so.
 	Reason  string      `json:"reason"`
 	Message string      `json:"message"`
 	Since   metav1.Time `json:"since"`

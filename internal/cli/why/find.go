@@ -363,19 +363,22 @@ func mayWait(status *v1alpha1.AllowanceRecordStatus, e v1alpha1.HistoryEntry) bo
 // hasPassed reports whether whoever was denied something was let through with all of it later.
 func hasPassed(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) bool {
 	return len(e.Names) > 0 && !slices.ContainsFunc(e.Names, func(name string) bool {
-		return !denial.Passed(history, &v1alpha1.Decision{
-			Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Namespace: e.Namespace, Paths: e.Paths,
-		})
+		return !denial.Passed(history, aboutOne(e, name))
 	})
+}
+
+// aboutOne returns what an entry tells of one of its children.
+func aboutOne(e v1alpha1.HistoryEntry, name string) *v1alpha1.Decision {
+	return &v1alpha1.Decision{
+		Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Namespace: e.Namespace, Paths: e.Paths,
+	}
 }
 
 // passedFor returns who else was let through later with all of what somebody was denied; empty where nobody was.
 func passedFor(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) string {
 	user := ""
 	for _, name := range e.Names {
-		user = denial.PassedFor(history, &v1alpha1.Decision{
-			Time: e.Time, User: e.User, Operation: e.Operation, Kind: e.Kind, Name: name, Namespace: e.Namespace, Paths: e.Paths,
-		})
+		user = denial.PassedFor(history, aboutOne(e, name))
 		if user == "" {
 			return ""
 		}

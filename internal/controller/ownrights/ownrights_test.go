@@ -24,7 +24,7 @@ import (
 	"kausality.io/operator/internal/access"
 )
 
-// rights are those that are missing.
+// rights answers which of the rights asked about are missing.
 type rights struct {
 	missing map[string]bool
 	err     error

@@ -280,12 +280,20 @@ func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision 
 	if verdict.Reason == decision.ReasonStray {
 		d.Message = f.strayNotice(r)
 	}
-	const most = 16
-	for _, a := range acts[:min(len(acts), most)] {
-		d.Paths = append(d.Paths, a.String())
-	}
+	d.Paths = recordedPaths(acts)
 	d.Initiator, d.Trace = f.causeOf(verdict)
 	return d
+}
+
+// recordedPaths returns what records tell of acts: no more than the first of them.
+func recordedPaths(acts []decision.Act) []string {
+	const most = 16
+	acts = acts[:min(len(acts), most)]
+	out := make([]string, 0, len(acts))
+	for _, a := range acts {
+		out = append(out, a.String())
+	}
+	return out
 }
 
 func result(reason decision.Reason) string {

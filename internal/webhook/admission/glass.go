@@ -181,10 +181,10 @@ func (r *request) asksToBreakGlass(before ledger.Ledger) glass {
 	switch {
 	case r.operation == decision.Delete:
 		reason := ledger.Annotation(r.old, ledger.NameBreakGlass)
-		return glass{asked: forDeletion(reason), blank: isSetFor(reason, v1alpha1.BreakGlassDelete) && saysNothing(reason), stays: true, reason: reason}
+		return lastingGlass(reason, v1alpha1.BreakGlassDelete)
 	case r.subresource == subresourceStatus:
 		reason := ledger.Annotation(r.old, ledger.NameBreakGlass)
-		return glass{asked: forStatus(reason), blank: isSetFor(reason, v1alpha1.BreakGlassStatus) && saysNothing(reason), stays: true, reason: reason}
+		return lastingGlass(reason, v1alpha1.BreakGlassStatus)
 	case r.subresource != "":
 		return glass{}
 	}
@@ -207,6 +207,12 @@ func (r *request) asksToBreakGlass(before ledger.Ledger) glass {
 		reason = earned
 	}
 	return glass{asked: reason != "", blank: blank, stays: forDeletion(reason) || forStatus(reason), earned: earned != "", reason: reason}
+}
+
+// lastingGlass returns what an annotation that stays on the object asks for, in a request that a prefix is for.
+func lastingGlass(reason, prefix string) glass {
+	set, blank := isSetFor(reason, prefix), saysNothing(reason)
+	return glass{asked: set && !blank, blank: set && blank, stays: true, reason: reason}
 }
 
 // carriesNoReason reports whether nothing that does what the request does can break the glass. A scale

@@ -119,13 +119,10 @@ func (v *Validator) observeOwnGlass(r *request, o *outcome) {
 	e := v1alpha1.HistoryEntry{
 		Event: v1alpha1.EventBreakGlass, User: r.requester.Username, Operation: operationText(r),
 		Reason: string(decision.ReasonBreakGlass), Policies: names(o.OwnPolicies), Message: text,
+		Paths: recordedPaths(o.brokenFor),
 	}
 	if len(o.verdict.Policies) > 0 {
 		e.Policies = names(o.verdict.Policies)
-	}
-	const most = 16
-	for _, a := range o.brokenFor[:min(len(o.brokenFor), most)] {
-		e.Paths = append(e.Paths, a.String())
 	}
 	v.Records.Observe(record.Outcome{Target: r.target(), History: []v1alpha1.HistoryEntry{e}})
 	n := eventrecorder.Notice{

@@ -46,11 +46,7 @@ func (f *facts) inVain(v decision.Verdict) *inVain {
 	isWithheld := len(v.Withheld)+len(f.HoldingBack()) > 0
 	// While something is withheld, not even what takes no rule goes on.
 	if impossible := f.Impossible(v.Uncovered, f.readByParent()); len(impossible) > 0 && !isWithheld {
-		what := "that"
-		if len(impossible) < len(v.Uncovered) {
-			what = listed(impossible)
-		}
-		return &inVain{why: fmt.Sprintf("and no rule allows %s, whatever changes", what), remedy: f.withoutRule(v)}
+		return &inVain{why: noRuleAllows(impossible, v.Uncovered), remedy: f.withoutRule(v)}
 	}
 	if !f.IsForOthers(v.Uncovered) {
 		return f.withoutAllowance(v, isWithheld)
@@ -70,15 +66,20 @@ func (f *facts) withoutAllowance(v decision.Verdict, isWithheld bool) *inVain {
 	case isWithheld || f.IsStray():
 		return nil
 	case f.IsLetGo(v.Uncovered):
-		return &inVain{why: "and no rule allows that, whatever changes", remedy: f.mayLetGo(v)}
+		return &inVain{why: noRuleAllows(v.Uncovered, v.Uncovered), remedy: f.mayLetGo(v)}
 	case len(ruleless) == 0:
 		return nil
 	}
+	return &inVain{why: noRuleAllows(ruleless, v.Uncovered), remedy: f.withoutRule(v)}
+}
+
+// noRuleAllows says which of the acts that were denied no rule is about.
+func noRuleAllows(acts, denied []decision.Act) string {
 	what := "that"
-	if len(ruleless) < len(v.Uncovered) {
-		what = listed(ruleless)
+	if len(acts) < len(denied) {
+		what = listed(acts)
 	}
-	return &inVain{why: fmt.Sprintf("and no rule allows %s, whatever changes", what), remedy: f.withoutRule(v)}
+	return fmt.Sprintf("and no rule allows %s, whatever changes", what)
 }
 
 // readByParent returns the policies for what the parent reads.
