@@ -198,6 +198,11 @@ var mutants = []mutant{
 		unit:  []string{"./internal/record"},
 	},
 	{
+		name:  "trace reads one kind of a name",
+		edits: []edit{{"internal/cli/trace/read.go", "if !found.has(kind) &&", "if !slices.Contains(s.listed, kind.Kind) &&"}},
+		unit:  []string{"-run=TestOneKindOfTwoGroups", "./internal/cli/trace"},
+	},
+	{
 		name:  "trace: the youngest record is taken, though its object never existed",
 		edits: []edit{{"internal/cli/trace/build.go", "was != is {", "was != is && !was {"}},
 		unit:  []string{"./internal/cli/trace"},
@@ -2214,6 +2219,11 @@ var mutants = []mutant{
 		name:  "what was looked at before is not looked at again once somebody is asked",
 		edits: []edit{{"internal/controller/holder/lapse.go", "	if s.forget != nil {", "	if s.forget == nil {"}},
 		unit:  []string{"-run=TestLapse", "./internal/controller/holder"},
+	},
+	{
+		name:  "the API server counts as asking until what is rendered is seen to be gone",
+		edits: []edit{{"internal/controller/interception/asking.go", "return !a.off && a.mutating", "return a.mutating"}},
+		unit:  []string{"-run=TestAsking", "./internal/controller/interception"},
 	},
 	{
 		name:  "somebody's edit of what is rendered counts as the operator's",

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -43,10 +44,11 @@ type sight struct {
 	// that exist, in the same form.
 	records []v1alpha1.AllowanceRecord
 	// below are the objects below that exist, of the listed kinds in the namespace listedIn,
-	// which is empty for all.
+	// which is empty for all. What is unlisted could not be read.
 	below    []Child
 	listed   []string
 	listedIn string
+	unlisted []schema.GroupVersionKind
 	// others are existing objects of the listed kinds that are not below the object: an ancestor, or the
 	// object itself, may be of the kind of a child.
 	others []Child
@@ -236,7 +238,8 @@ func deletion(of map[types.UID]*v1alpha1.AllowanceRecord, uid types.UID) *v1alph
 
 // isMissing reports whether the object of a node is not among those of its kind that exist.
 func (s *sight) isMissing(n *Node) bool {
-	return slices.Contains(s.listed, n.Kind) && mayBeOne(n.Namespace, s.listedIn) && !n.child().isAmong(s.below) && !n.child().isAmong(s.others)
+	isRead := slices.Contains(s.listed, n.Kind) && !slices.ContainsFunc(s.unlisted, func(k schema.GroupVersionKind) bool { return k.Kind == n.Kind })
+	return isRead && mayBeOne(n.Namespace, s.listedIn) && !n.child().isAmong(s.below) && !n.child().isAmong(s.others)
 }
 
 // mark says of the objects which was asked about and which are gone, and finds those

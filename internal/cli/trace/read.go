@@ -138,16 +138,17 @@ func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies clus
 		var next []*unstructured.Unstructured
 		var nextKinds []schema.GroupVersionKind
 		for _, kind := range kinds {
-			if !slices.Contains(s.listed, kind.Kind) {
+			if !found.has(kind) && !slices.Contains(s.unlisted, kind) {
 				objects, err := list(ctx, c, kind, s.listedIn)
 				if err != nil {
 					s.notes = append(s.notes, fmt.Sprintf("Which objects of kind %s exist cannot be told: %v", kind.Kind, err))
+					s.unlisted = append(s.unlisted, kind)
 					continue
 				}
 				s.listed = append(s.listed, kind.Kind)
-				found.add(kind.Kind, objects)
+				found.add(kind, objects)
 			}
-			if below := found.childrenOf(kind.Kind, parents); len(below) > 0 {
+			if below := found.childrenOf(kind, parents); len(below) > 0 {
 				next = append(next, below...)
 				nextKinds = append(nextKinds, childKinds(policies, kind.GroupKind())...)
 			}
@@ -165,20 +166,26 @@ func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies clus
 // family is the objects of some kinds, of which some are below another.
 type family struct {
 	index *policy.Index
-	// objects that were listed, by kind. known has those found below, and the object itself.
-	objects map[string][]unstructured.Unstructured
+	// objects that were listed, by kind: two groups may have one of the same name. known has those found below, and the object itself.
+	objects map[schema.GroupVersionKind][]unstructured.Unstructured
 	known   map[types.UID]bool
 }
 
-func (f *family) add(kind string, objects []unstructured.Unstructured) {
+func (f *family) add(kind schema.GroupVersionKind, objects []unstructured.Unstructured) {
 	if f.objects == nil {
-		f.objects = map[string][]unstructured.Unstructured{}
+		f.objects = map[schema.GroupVersionKind][]unstructured.Unstructured{}
 	}
 	f.objects[kind] = objects
 }
 
+// has reports whether a kind was listed.
+func (f *family) has(kind schema.GroupVersionKind) bool {
+	_, ok := f.objects[kind]
+	return ok
+}
+
 // childrenOf returns the objects of a kind of which one of the parents is the parent, each once.
-func (f *family) childrenOf(kind string, parents []*unstructured.Unstructured) []*unstructured.Unstructured {
+func (f *family) childrenOf(kind schema.GroupVersionKind, parents []*unstructured.Unstructured) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for i := range f.objects[kind] {
 		obj := &f.objects[kind][i]
