@@ -48,6 +48,8 @@ type Asking struct {
 
 	mu                   sync.Mutex
 	mutating, validating seen
+	// off is true from when the operator is about to take the configurations away until it is about to write them.
+	off bool
 	// started is true once all that there is has been seen, whole while the API server is
 	// known to ask, and lapses counts how often it has ceased to.
 	started, whole bool
@@ -172,7 +174,11 @@ func (a *Asking) Lapses() (count int64, lapsed bool) {
 	return a.lapses, !a.whole
 }
 
-func (a *Asking) isRight() bool { return a.mutating.isRight() && a.validating.isRight() }
+func (a *Asking) isRight() bool { return !a.off && a.mutating.isRight() && a.validating.isRight() }
+
+// switchOff takes note that the configurations are about to be taken away. What is changed next may be seen before
+// that they are gone, and is not what somebody was asked about.
+func (a *Asking) switchOff() { a.change(func() { a.off = true }) }
 
 // want takes note of what is about to be written.
 func (a *Asking) want(desired interception.Desired) {
@@ -184,6 +190,7 @@ func (a *Asking) want(desired interception.Desired) {
 		validating = interception.Seal(desired.Validating.Webhooks, a.key)
 	}
 	a.change(func() {
+		a.off = false
 		a.mutating.want(mutating)
 		a.validating.want(validating)
 	})

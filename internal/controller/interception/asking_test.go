@@ -73,6 +73,14 @@ func TestAsking(t *testing.T) {
 		"one has no webhooks any more": {leads: true, do: func(a *Asking) {
 			a.observe(&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: rendersTo}}, false)
 		}, lapsed: true, later: true, count: 1},
+		"it is about to be taken away, and is not yet": {leads: true, do: func(a *Asking) { a.switchOff() }, lapsed: true, later: true, count: 1},
+		"it is taken away, and written again as before": {leads: true, do: func(a *Asking) {
+			a.switchOff()
+			a.observe(desiring("a").Mutating, true)
+			a.observe(desiring("a").Validating, true)
+			a.want(desiring("a"))
+			appears(a, "a", key)
+		}, lapsed: true, count: 1},
 		"somebody writes another one":                  {do: func(a *Asking) { appears(a, "b", "theirs") }, lapsed: true, later: true, count: 1},
 		"somebody puts back an earlier one":            {leads: true, do: func(a *Asking) { appears(a, "earlier", key) }, lapsed: true, later: true, count: 1},
 		"the leader writes another one":                {do: func(a *Asking) { appears(a, "b", key) }},

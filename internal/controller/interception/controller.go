@@ -322,6 +322,9 @@ func (r *Reconciler) switchOff(ctx context.Context) (ctrl.Result, error) {
 		logf.FromContext(ctx).Info("Nothing is intercepted: no ValidatingWebhookConfiguration has the API server ask about AllowancePolicies. " +
 			"Apply the installation again to switch it on")
 	}
+	if r.Asking != nil {
+		r.Asking.switchOff()
+	}
 	if err := errors.Join(r.apply(ctx, interception.Desired{}, nil), r.applyCauses(ctx, interception.Desired{})); err != nil {
 		return ctrl.Result{}, err
 	}
