@@ -287,10 +287,12 @@ func (st *Standing) After(r Request) *Standing {
 		return slices.ContainsFunc(r.Following, func(c change.Change) bool { return c.Path.Overlaps(d.Path) })
 	})
 	// What else differs is at another place than it was, and nobody knows who made it so,
-	// unless who makes the request has made it.
+	// unless who makes the request has made it, or one alone has made what differed in a list.
 	author := Author{Generation: r.New.Generation}
 	if len(claims) > 0 {
 		author.User = r.User
+	} else {
+		next.nameInLists(st.Differences)
 	}
 	next.name(author, everywhere)
 	next.Rested = st.restsAfter(next)
@@ -357,6 +359,32 @@ func (st *Standing) find(latest, before []claim) {
 			d.Author.Path = c.Path.String()
 		}
 		st.Differences = append(st.Differences, d)
+	}
+}
+
+// nameInLists names, of those differences that have no author, the authors of what was in the same list before, where
+// all of that was one user's: items have other indices when others come or go.
+func (st *Standing) nameInLists(before []Difference) {
+	type one struct {
+		Author
+		alone bool
+	}
+	lists := map[string]one{}
+	for _, d := range before {
+		list := outsideLists(d.Path).String()
+		known, there := lists[list]
+		alone := !there || known.alone && known.User == d.Author.User
+		if known.Generation <= d.Author.Generation {
+			known.Author = d.Author
+		}
+		lists[list] = one{known.Author, alone}
+	}
+	for i := range st.Differences {
+		d := &st.Differences[i]
+		list := outsideLists(d.Path)
+		if known := lists[list.String()]; d.Author.Path == "" && len(list) < len(d.Path) && known.alone {
+			d.Author = Author{Path: d.Path.String(), User: known.User, Generation: known.Generation}
+		}
 	}
 }
 

@@ -59,14 +59,15 @@ func story(t *testing.T, from string, steps []step) *Standing {
 }
 
 const (
-	abc      = `spec: {containers: [{name: a, image: a1}, {name: b, image: b1}, {name: c, image: c1}]}`
-	bEvil    = `spec: {containers: [{name: a, image: a1}, {name: b, image: evil}, {name: c, image: c1}]}`
-	acOnly   = `spec: {containers: [{name: a, image: a1}, {name: c, image: c1}]}`
-	bbEvil   = `spec: {containers: [{name: a, image: a1}, {name: bb, image: evil}, {name: c, image: c1}]}`
-	bAndBB   = `spec: {containers: [{name: a, image: a1}, {name: b, image: b1}, {name: bb, image: evil}, {name: c, image: c1}]}`
-	args     = `spec: {args: [x, v, z]}`
-	withMap  = `spec: {m: {a: "1", b: "2"}, p: "3"}`
-	imageOfB = "Mutate spec.containers[1].image by "
+	abc       = `spec: {containers: [{name: a, image: a1}, {name: b, image: b1}, {name: c, image: c1}]}`
+	bEvil     = `spec: {containers: [{name: a, image: a1}, {name: b, image: evil}, {name: c, image: c1}]}`
+	acOnly    = `spec: {containers: [{name: a, image: a1}, {name: c, image: c1}]}`
+	bbEvil    = `spec: {containers: [{name: a, image: a1}, {name: bb, image: evil}, {name: c, image: c1}]}`
+	bAndBB    = `spec: {containers: [{name: a, image: a1}, {name: b, image: b1}, {name: bb, image: evil}, {name: c, image: c1}]}`
+	tolerated = `spec: {t: [{key: a, effect: No}, {key: b, effect: No}]}`
+	args      = `spec: {args: [x, v, z]}`
+	withMap   = `spec: {m: {a: "1", b: "2"}, p: "3"}`
+	imageOfB  = "Mutate spec.containers[1].image by "
 )
 
 // TestLastAuthors covers who is named for what differs, where several have changed it.
@@ -235,11 +236,14 @@ func TestStories(t *testing.T) {
 		}},
 		"an initiator reorders a list without keys in which a stranger changed an item": {from: args, want: `spec: {args: [v, x, z]}`, steps: []step{
 			{user: "mallory", to: `spec: {args: [evil, v, z]}`, want: []string{"Mutate spec.args[0] by mallory"}},
-			{user: alice, to: `spec: {args: [v, evil, z]}`, want: []string{"Mutate spec.args[1] by "}},
+			{user: alice, to: `spec: {args: [v, evil, z]}`, want: []string{"Mutate spec.args[1] by mallory"}},
 		}},
 		"an initiator removes an item before one that a stranger changed": {from: args, want: `spec: {args: [v, z]}`, steps: []step{
 			{user: "mallory", to: `spec: {args: [x, v, evil]}`, want: []string{"Mutate spec.args[2] by mallory"}},
-			{user: alice, to: `spec: {args: [v, evil]}`, want: []string{"Mutate spec.args[1] by "}},
+			{user: alice, to: `spec: {args: [v, evil]}`, want: []string{"Mutate spec.args[1] by mallory"}},
+			{user: "trudy", to: `spec: {args: [w, evil]}`, want: []string{"Mutate spec.args[0] by trudy", "Mutate spec.args[1] by mallory"}},
+			{user: alice, to: `spec: {args: [evil]}`, want: []string{"Mutate spec.args[0] by trudy"}},
+			{user: alice, to: `spec: {args: [v, evil]}`, want: []string{"Mutate spec.args[1] by trudy"}},
 			{user: "mallory", to: `spec: {args: [v, z]}`},
 		}},
 		"an initiator moves what a stranger put in, and adds another": {from: args, want: `spec: {args: [x, v, z, w]}`, steps: []step{
@@ -250,11 +254,26 @@ func TestStories(t *testing.T) {
 			{
 				user: alice, to: `spec: {args: [evil, x, v, z, w]}`,
 				want: []string{
-					"Mutate spec.args[0] by ", "Mutate spec.args[1] by mallory", "Mutate spec.args[2] by mallory",
-					"Mutate spec.args[3] by mallory", "Insert spec.args[4] by ",
+					"Mutate spec.args[0] by mallory", "Mutate spec.args[1] by mallory", "Mutate spec.args[2] by mallory",
+					"Mutate spec.args[3] by mallory", "Insert spec.args[4] by mallory",
 				},
 			},
 			{user: "trudy", to: `spec: {args: [x, v, z, w]}`},
+		}},
+		"an initiator replaces what a stranger added by something like it": {from: tolerated, want: `spec: {t: [{key: d, effect: No}, {key: a, effect: No}, {key: b, effect: No}]}`, steps: []step{
+			{user: "mallory", to: `spec: {t: [{key: a, effect: No}, {key: b, effect: No}, {key: m, effect: No}]}`, want: []string{"Insert spec.t[2] by mallory"}},
+			{user: alice, to: `spec: {t: [{key: d, effect: No}, {key: a, effect: No}, {key: b, effect: No}]}`},
+		}},
+		"an initiator replaces what a stranger added, in its place": {from: tolerated, want: `spec: {t: [{key: a, effect: No}, {key: b, effect: No}, {key: d, effect: No}]}`, steps: []step{
+			{user: "mallory", to: `spec: {t: [{key: a, effect: No}, {key: b, effect: No}, {key: m, effect: No}]}`, want: []string{"Insert spec.t[2] by mallory"}},
+			{user: alice, to: `spec: {t: [{key: a, effect: No}, {key: b, effect: No}, {key: d, effect: No}]}`},
+		}},
+		"an initiator changes what a stranger added": {from: tolerated, want: `spec: {t: [{key: a, effect: No}, {key: b, effect: No}, {effect: Never}]}`, steps: []step{
+			{user: "mallory", to: `spec: {t: [{key: a, effect: No}, {key: b, effect: No}, {key: m, effect: No}]}`, want: []string{"Insert spec.t[2] by mallory"}},
+			{
+				user: alice, to: `spec: {t: [{key: a, effect: No}, {key: b, effect: No}, {key: m, effect: Never}]}`,
+				want: []string{"Insert spec.t[2].key by mallory"},
+			},
 		}},
 		"a stranger empties what was not empty": {from: `data: {a: x}`, want: `data: {a: x, b: v}`, steps: []step{
 			{user: "mallory", to: `data: {}`, want: []string{"Delete data[a] by mallory"}},

@@ -185,6 +185,7 @@ func (m *merger) list(ours held, base, theirs []any) held {
 		m.rename(&lists)
 	case !m.exceptsBelow():
 		lists = byValue(o, base, theirs)
+		lists.tellApart()
 		lists.leaveOut()
 		lists.replace()
 	case len(o) == len(base) && !m.aligns(base, theirs):

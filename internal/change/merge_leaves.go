@@ -23,7 +23,7 @@ import (
 )
 
 // leaveOut takes out of the items of theirs what is not theirs: a value that an item of
-// base held that theirs has no more as it was, and that ours has not there. Where items
+// base held that theirs has no more as it was, and that no item of ours has. Where items
 // have no keys, nobody can tell whether an item that is new is one of those, changed. An
 // item that was there is followed as a whole or not at all.
 func (l *threeLists) leaveOut() {
@@ -65,16 +65,18 @@ func (o leafOwners) hasOther(leaf, id string) bool {
 }
 
 // foreign returns the leaves of the items of base that theirs has no more as they were,
-// those left out that ours has in the same item.
+// those left out that ours has in the same item, or in any where the item is not ours: what many items
+// hold, as the effect of tolerations, is nobody's.
 func (l *threeLists) foreign() leafOwners {
-	out := leafOwners{}
+	out, common := leafOwners{}, l.leavesOfOurs()
 	for i, id := range l.base.ids {
 		after := l.theirs.item(id)
 		if after.there && textOf(after.value) == textOf(l.base.items[i]) || !l.isTouched(id) {
 			continue
 		}
-		approved := map[string]bool{}
+		approved := common
 		if o := l.ours.item(id); o.there {
+			approved = map[string]bool{}
 			leaves(o.value, nil, func(leaf string) { approved[leaf] = true })
 		}
 		leaves(l.base.items[i], nil, func(leaf string) {
@@ -84,6 +86,39 @@ func (l *threeLists) foreign() leafOwners {
 		})
 	}
 	return out
+}
+
+// leavesOfOurs returns what the items of ours hold.
+func (l *threeLists) leavesOfOurs() map[string]bool {
+	out := map[string]bool{}
+	for _, item := range l.ours.items {
+		leaves(item, nil, func(leaf string) { out[leaf] = true })
+	}
+	return out
+}
+
+// tellApart takes no item of theirs for one of base that ours has not, and that is gone, where they have nothing in
+// common but what items of ours hold as well: it is another one, and as theirs has it.
+func (l *threeLists) tellApart() {
+	var common map[string]bool
+	for i, id := range l.theirs.ids {
+		was, item := l.base.item(id), l.theirs.items[i]
+		if !was.there || l.ours.item(id).there || isScalar(item) || textOf(was.value) == textOf(item) {
+			continue
+		}
+		if common == nil {
+			common = l.leavesOfOurs()
+		}
+		held := map[string]bool{}
+		leaves(was.value, nil, func(leaf string) { held[leaf] = !common[leaf] })
+		isOne := false
+		leaves(item, nil, func(leaf string) { isOne = isOne || held[leaf] })
+		if !isOne {
+			delete(l.theirs.index, id)
+			l.theirs.ids[i] = "theirs " + strconv.Itoa(i)
+			l.theirs.index[l.theirs.ids[i]] = i
+		}
+	}
 }
 
 // leaves visits all that a value holds and that holds nothing itself: a text of what it

@@ -198,6 +198,21 @@ var mutants = []mutant{
 		unit:  []string{"./internal/record"},
 	},
 	{
+		name:  "an item that is new is what a stranger had added",
+		edits: []edit{{"internal/change/merge.go", "		lists.tellApart()\n", ""}},
+		unit:  []string{"-run=TestStories", "./internal/approved"},
+	},
+	{
+		name:  "what many items hold is the stranger's who had it, too",
+		edits: []edit{{"internal/change/merge_leaves.go", "approved := common", "approved := map[string]bool{\"\": common == nil}"}},
+		unit:  []string{"-run=TestStories", "./internal/approved"},
+	},
+	{
+		name:  "who has changed what moves in a list is nobody",
+		edits: []edit{{"internal/approved/standing.go", "		next.nameInLists(st.Differences)\n", "		_ = next\n"}},
+		unit:  []string{"-run=TestStories", "./internal/approved"},
+	},
+	{
 		name:  "trace reads one kind of a name",
 		edits: []edit{{"internal/cli/trace/read.go", "if !found.has(kind) &&", "if !slices.Contains(s.listed, kind.Kind) &&"}},
 		unit:  []string{"-run=TestOneKindOfTwoGroups", "./internal/cli/trace"},
