@@ -278,7 +278,7 @@ func (st *Standing) After(r Request) *Standing {
 		ours = content(st.Object.Fields, next.patterns)
 	}
 	base := content(st.Object.Fields, next.patterns)
-	next.content = change.Merge(ours, base, next.all(), r.New.Schema, slices.Concat(r.Uncaused, r.Following), r.Apart...)
+	next.content = change.Merge(ours, base, next.all(), r.New.Schema, slices.Concat(r.Uncaused, r.Following, st.besideItems(&r, next.patterns)), r.Apart...)
 	next.unseal(next.all())
 
 	claims := st.claimsBy(&r, next)
@@ -300,6 +300,28 @@ func (st *Standing) After(r Request) *Standing {
 		return next.Approve(r.Approves)
 	}
 	return next.fitted()
+}
+
+// besideItems returns the changes of a request that no rule is about in lists without keys of which something is withheld:
+// there a place is an index, and what is put back has another one. To follow them would have approved content with
+// items that nobody has made.
+func (st *Standing) besideItems(r *Request, patterns []change.Pattern) []change.Change {
+	var lists []change.Path
+	for _, c := range r.Uncaused {
+		in := r.New.Fields
+		if c.Verb == change.Delete && c.Path.IsItem() {
+			in = st.Object.Fields // It has the index of before the request.
+		}
+		if list, ok := change.Unkeyed(c.Path, in, r.New.Schema); ok && !slices.ContainsFunc(lists, func(l change.Path) bool { return l.Compare(list) == 0 }) {
+			lists = append(lists, list)
+		}
+	}
+	if len(lists) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(r.New.find(content(st.Object.Fields, patterns), patterns), func(c change.Change) bool {
+		return r.New.Triggers(c) || !slices.ContainsFunc(lists, func(l change.Path) bool { return change.Pattern(l).Covers(c.Path) })
+	})
 }
 
 // claimsBy returns the claims of who makes a request to what it changes without a cause. An item that it takes

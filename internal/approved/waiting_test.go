@@ -137,3 +137,33 @@ func TestUnseenWhileWaiting(t *testing.T) {
 		})
 	}
 }
+
+// TestBesideItems shows that what a stranger put into a list without keys, of whose items rules name a part, leaves
+// nothing behind when it is put back.
+func TestBesideItems(t *testing.T) {
+	const plain = "spec: {l: [{name: x, value: '1', size: 1}, {name: x, value: '2', size: 2}]}"
+	const matrix = "spec: {l: [[1, 2], [3, 4]]}"
+	for name, tc := range map[string]struct{ trigger, from, to string }{
+		"an item in front":     {"spec.l[*].value", plain, "spec: {l: [{name: x, value: '0', size: 0}, {name: x, value: '1', size: 1}, {name: x, value: '2', size: 2}]}"},
+		"an item less":         {"spec.l[*].value", plain, "spec: {l: [{name: x, value: '2', size: 2}]}"},
+		"two that are swapped": {"spec.l[*].value", plain, "spec: {l: [{name: x, value: '2', size: 2}, {name: x, value: '1', size: 1}]}"},
+		"lists of lists":       {"spec.l[*][1]", matrix, "spec: {l: [[3, 4], [1, 2]]}"},
+		"values in place":      {"spec.l[*][1]", matrix, "spec: {l: [[9, 8], [7, 6]]}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHolder(t, object(t, tc.from))
+			h.object.Triggers = triggers(patterns(t, tc.trigger))
+			h.object.Concerns = nil
+			triggered := h.object.Triggers
+			for i, to := range []string{tc.to, tc.from} {
+				h.write("mallory", object(t, to), func(c change.Change) bool { return !triggered(c) }, nil)
+				if got := len(h.now().Withheld()); (got > 0) != (i == 0) {
+					t.Fatalf("after step %d: %q", i+1, told(h.now()))
+				}
+			}
+			if got := told(h.now()); len(got) > 0 {
+				t.Errorf("put back, and still otherwise: %q", got)
+			}
+		})
+	}
+}

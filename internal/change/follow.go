@@ -77,3 +77,22 @@ func Counterpart(a, b []any, i int, schema Schema, path Path) (int, bool) {
 	}
 	return i, len(a) == len(b)
 }
+
+// Unkeyed returns the first list on the way to a path whose items an object does not tell apart by the keys that Find
+// aligns them by, and false where there is none.
+func Unkeyed(path Path, obj map[string]any, schema Schema) (Path, bool) {
+	f := newFinder(schema)
+	var at any = obj
+	for i, s := range path {
+		if s.Type == fieldpath.SegmentIndex {
+			items, _ := at.([]any)
+			keys := f.keysFor(items, items)
+			if _, ok := indexByKey(items, keys); keys == nil || !ok {
+				return path[:i], true
+			}
+		}
+		at, _ = step(at, s)
+		f.path = append(f.path, s)
+	}
+	return nil, false
+}

@@ -213,6 +213,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestStories", "./internal/approved"},
 	},
 	{
+		name:  "what no rule is about moves to other items of a list",
+		edits: []edit{{"internal/approved/standing.go", "slices.Concat(r.Uncaused, r.Following, st.besideItems(&r, next.patterns))", "slices.Concat(r.Uncaused, r.Following)"}},
+		unit:  []string{"-run=TestBesideItems", "./internal/approved"},
+	},
+	{
 		name:  "trace reads one kind of a name",
 		edits: []edit{{"internal/cli/trace/read.go", "if !found.has(kind) &&", "if !slices.Contains(s.listed, kind.Kind) &&"}},
 		unit:  []string{"-run=TestOneKindOfTwoGroups", "./internal/cli/trace"},
