@@ -18,6 +18,8 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -75,6 +77,29 @@ var _ = Describe("A tool that applies a manifest again and again", func() {
 		Entry("by kubectl apply", SpecTimeout(specTimeout), "apply"),
 		Entry("in the API server", SpecTimeout(specTimeout), "apply", "--server-side", "--force-conflicts", "--field-manager=gitops"),
 	)
+
+	// Tolerations have no keys by which one is told from another.
+	It("rolls out what who may applies in the place of what a stranger has added", func(ctx SpecContext) {
+		ns := shared.newNamespace(ctx)
+		owner, stranger := shared.alice(), shared.mallory()
+		tolerating := func(keys ...string) patch {
+			tolerations := make([]string, 0, len(keys))
+			for _, key := range keys {
+				tolerations = append(tolerations, fmt.Sprintf(`{"key":%q,"operator":"Exists","effect":"NoSchedule"}`, key))
+			}
+			return patch(fmt.Sprintf(`{"spec":{"template":{"spec":{"tolerations":[%s]}}}}`, strings.Join(tolerations, ",")))
+		}
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web"))
+		owner.change(ctx, d, tolerating("a"))
+		shared.complete(ctx, d, "2")
+		stranger.change(ctx, d, tolerating("a", "evil"))
+		Expect(withheldOf(d)).NotTo(BeEmpty())
+		owner.warned.take()
+		owner.change(ctx, d, tolerating("b", "a"))
+		Expect(owner.warned.take()).NotTo(ContainSubstring("withheld"))
+		Expect(withheldOf(d)).To(BeEmpty())
+		shared.complete(ctx, d, "3")
+	}, SpecTimeout(specTimeout))
 
 	It("leaves alone what it does not name", func(ctx SpecContext) {
 		ns := shared.newNamespace(ctx)
