@@ -27,6 +27,7 @@ import (
 
 	"kausality.io/operator/internal/certs"
 	"kausality.io/operator/internal/leftover"
+	"kausality.io/operator/internal/valuefree"
 )
 
 // usage is the code with which package flag ends, too, where flags are wrong.
@@ -42,7 +43,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "kausality: %v\n", err)
 		os.Exit(usage)
 	}
-	ctrl.SetLogger(certs.Logger(zap.New(zap.UseFlagOptions(&logging))))
+	ctrl.SetLogger(certs.Logger(valuefree.Logger(zap.New(zap.UseFlagOptions(&logging)))))
 	ctrl.Log.WithName("setup").Info("Starting Kausality", "version", builtVersion())
 
 	if err := run(ctrl.SetupSignalHandler(), opts); err != nil {

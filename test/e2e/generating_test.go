@@ -249,6 +249,25 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		Eventually(g.made).WithContext(ctx).Should(Equal("gone"))
 	})
 
+	DescribeTable("is refused without what it holds being told", func(ctx SpecContext, with, field string) {
+		const value = "hunter2"
+		g := shared.newGenerated(ctx, `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, `+with+`}`, "")
+		Expect(g.owner.Create(ctx, configMap(g.ns, "source", value))).To(Succeed())
+		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
+		g.waits(ctx, "gone", field)
+		Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
+			And(HaveField("Type", v1alpha1.ConditionEnforced), HaveField("Message", ContainSubstring(field))))))
+		status, err := yaml.Marshal(g.status(ctx))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(status)).NotTo(ContainSubstring(value))
+	},
+		Entry("a map where a string belongs", `'data': {'key': variables.source.data}`, "data.key has a value of another type: expected string"),
+		Entry("a list where a string belongs", `'data': {'key': [variables.source.data.key]}`, "data.key has a value of another type: expected string"),
+		Entry("a string where a boolean belongs", `'immutable': variables.source.data.key`, "immutable has a value of another type: expected boolean"),
+		Entry("a string where a map belongs", `'data': variables.source.data.key`, "data has a value of another type: expected map"),
+		Entry("a string where bytes belong", `'binaryData': {'key': variables.source.data.key}`, "illegal base64 data"),
+	)
+
 	It("says whose changes led to it, without any AllowancePolicy", func(ctx SpecContext) {
 		const fromBoth = `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'},
 			'data': {'key': object.data.key + (has(variables.source.data) ? variables.source.data.key : '')}}`

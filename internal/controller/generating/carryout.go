@@ -34,6 +34,8 @@ import (
 	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/generate/plan"
+	"kausality.io/operator/internal/kubectl"
+	"kausality.io/operator/internal/valuefree"
 )
 
 // Reasons of failures, beside those of evaluations.
@@ -342,7 +344,8 @@ func (l *look) isAboutToBeOverruled(ctx context.Context, id generate.ID, k known
 func (l *look) left(step plan.Step, k known) {
 	switch {
 	case step.Reason.IsConflict():
-		message := "it is there, and no GeneratingPolicy made it: delete it, or give the policy's another name"
+		message := "it is there, and no GeneratingPolicy made it: delete it, give the policy's another name, or have the policy take it over: " +
+			"kubectl kausality takeover " + kubectl.Name(l.of.Name)
 		if step.By != nil {
 			message = fmt.Sprintf("GeneratingPolicy %s is older, wants it too, and decides", step.By.Name)
 		}
@@ -457,9 +460,6 @@ func (r *Reconciler) explain(ctx context.Context, e *entry, verb string, of reso
 	return err
 }
 
-// deniedBy finds who refused a request. The rest of the message may tell values.
-var deniedBy = regexp.MustCompile(`(?:admission webhook "[^"]+"|ValidatingAdmissionPolicy '[^']+'|exceeded quota: [^,]+|attempting to grant RBAC permissions not currently held)`)
-
 // uncaused matches a refusal by AllowancePolicies, with its message, which has no values of fields.
 var uncaused = regexp.MustCompile(`admission webhook "verdict[^"]*\.kausality\.io" denied the request: (?s:(.*))`)
 
@@ -485,16 +485,12 @@ func verdictOn(err error) verdict {
 		return verdict{state: waiting, reason: reasonWaiting, message: "its namespace is being deleted"}
 	case apierrors.IsNotFound(err):
 		return verdict{state: waiting, reason: reasonWaiting, message: "its namespace, or its kind, is not there"}
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		message := "the API server refuses it: " + string(apierrors.ReasonForError(err)) + refusedFields(err)
-		if by := deniedBy.FindString(err.Error()); by != "" {
-			message += ", " + by
-		}
-		return verdict{state: refused, reason: reasonRefused, message: message}
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), valuefree.NamesFields(err):
+		return verdict{state: refused, reason: reasonRefused, message: "the API server refuses it: " + valuefree.Why(err)}
 	case errors.Is(err, errExists):
 		return verdict{state: waiting, reason: reasonWaiting, message: "it comes and goes"}
 	default:
-		return verdict{state: failed, reason: reasonFailed, message: err.Error()}
+		return verdict{state: failed, reason: reasonFailed, message: valuefree.Text(err)}
 	}
 }
 

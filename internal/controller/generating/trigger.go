@@ -36,6 +36,7 @@ import (
 	"kausality.io/operator/internal/generate/kept"
 	"kausality.io/operator/internal/generate/plan"
 	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/valuefree"
 	"kausality.io/operator/internal/watchstate"
 )
 
@@ -451,7 +452,7 @@ func (r *Reconciler) reads(e *entry) func(schema.GroupVersionKind) {
 
 // failureOf describes a failure for the status.
 func failureOf(trigger, object *generate.ID, err error) *v1alpha1.GeneratingFailure {
-	out := &v1alpha1.GeneratingFailure{Trigger: referenceTo(trigger), Object: referenceTo(object), Reason: reasonFailed, Message: eventrecorder.Shortened(err.Error())}
+	out := &v1alpha1.GeneratingFailure{Trigger: referenceTo(trigger), Object: referenceTo(object), Reason: reasonFailed, Message: eventrecorder.Shortened(valuefree.Text(err))}
 	var own *generate.Error
 	var right *missingRightError
 	var account *missingImpersonationError

@@ -34,6 +34,7 @@ import (
 	"kausality.io/operator/internal/derive/draft"
 	"kausality.io/operator/internal/derive/kro"
 	"kausality.io/operator/internal/eventrecorder"
+	"kausality.io/operator/internal/valuefree"
 )
 
 // mentioned is how many notes or differences a message has; kubectl kausality derive says all.
@@ -94,7 +95,7 @@ func kept(d *draft.Derivation, there *v1alpha1.AllowancePolicy, graph, why strin
 func failed(graph string, err error) metav1.Condition {
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDerived, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotDerived,
-		Message: fmt.Sprintf("It stays as it is: nothing can be derived from ResourceGraphDefinition %s: %v", graph, err),
+		Message: fmt.Sprintf("It stays as it is: nothing can be derived from ResourceGraphDefinition %s: %s", graph, valuefree.Text(err)),
 	}
 }
 
@@ -102,7 +103,7 @@ func failed(graph string, err error) metav1.Condition {
 func refused(graph string, err error) metav1.Condition {
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDerived, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotDerived,
-		Message: fmt.Sprintf("It stays as it is: ResourceGraphDefinition %s can be followed, but what is derived from it may not be written: %v", graph, err),
+		Message: fmt.Sprintf("It stays as it is: ResourceGraphDefinition %s can be followed, but what is derived from it may not be written: %s", graph, valuefree.Text(err)),
 	}
 }
 

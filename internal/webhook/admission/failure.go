@@ -18,7 +18,7 @@ package admission
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,6 +30,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/valuefree"
 )
 
 // reasonUnjudged is the reason in the audit log of a request that could not be judged.
@@ -50,9 +51,9 @@ func (g *Gatherer) failed(ctx context.Context, req admission.Request, err error)
 func (g *Gatherer) failedAbout(ctx context.Context, req admission.Request, kind schema.GroupVersionKind, err error) admission.Response {
 	logf.FromContext(ctx).Error(err, "Cannot judge a request",
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
-	resp := admission.Allowed("").WithWarnings(fmt.Sprintf("kausality: not judged, and let through: %v", err))
+	resp := admission.Allowed("").WithWarnings("kausality: not judged, and let through: " + valuefree.Text(err))
 	if !apierrors.IsForbidden(err) && g.failsClosed(ctx, kind, req.Namespace) {
-		resp = admission.Errored(http.StatusInternalServerError, fmt.Errorf("kausality cannot judge this request, try again: %w", err))
+		resp = admission.Errored(http.StatusInternalServerError, errors.New("kausality cannot judge this request, try again: "+valuefree.Text(err)))
 	}
 	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
 	return resp
@@ -72,7 +73,7 @@ func lost(ctx context.Context, req admission.Request, err error) admission.Respo
 	logf.FromContext(ctx).Error(err, "Cannot write down what a request allows; it is refused",
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
 	resp := admission.Errored(http.StatusInternalServerError,
-		fmt.Errorf("what follows from this request cannot be written down, and would be lost, try again: %w", err))
+		errors.New("what follows from this request cannot be written down, and would be lost, try again: "+valuefree.Text(err)))
 	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
 	return resp
 }

@@ -29,6 +29,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -160,4 +161,29 @@ type unwritten struct{ store }
 
 func (unwritten) AddPending(context.Context, v1alpha1.TargetReference, v1alpha1.PendingGrant, *unstructured.Unstructured) error {
 	return record.ErrUndefined
+}
+
+// TestAnswersTellNoValues says why nothing could be read or written, and never what a field holds.
+func TestAnswersTellNoValues(t *testing.T) {
+	const secret = "hunter2"
+	broken := fmt.Errorf("writing: %w", apierrors.NewInvalid(schema.GroupKind{Kind: "Bucket"}, "b",
+		field.ErrorList{field.Invalid(field.NewPath("spec", "key"), secret, secret)}))
+	_, open := (&world{}).hooks(t, deploymentPolicy)
+	_, closed := (&world{}).hooks(t, strings.Replace(deploymentPolicy, "spec:", "spec:\n  failurePolicy: Fail", 1))
+	req := asking(t, "alice", platformTeam, deployment(3), deployment(5))
+	for name, resp := range map[string]admission.Response{
+		"let through": open.failed(t.Context(), req, broken),
+		"refused":     closed.failed(t.Context(), req, broken),
+		"lost":        lost(t.Context(), req, broken),
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := strings.Join(resp.Warnings, "\n")
+			if resp.Result != nil {
+				said += resp.Result.Message
+			}
+			if !strings.Contains(said, "spec.key has a value that it may not have") || strings.Contains(said, secret) {
+				t.Errorf("it says: %s", said)
+			}
+		})
+	}
 }
