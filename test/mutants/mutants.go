@@ -3141,8 +3141,68 @@ var mutants = []mutant{
 	},
 	{
 		name:  "generating: what a field holds is told",
-		edits: []edit{{"internal/controller/generating/refusedfields.go", "fmt.Sprintf(\"%s %s\", cause.Field, problem)", "fmt.Sprintf(\"%s %s %s\", cause.Field, problem, cause.Message)"}},
-		unit:  []string{"-run=TestRefusedFields", "./internal/controller/generating"},
+		edits: []edit{{"internal/valuefree/fields.go", "fmt.Sprintf(\"%s %s\", cause.Field, problem)", "fmt.Sprintf(\"%s %s %s\", cause.Field, problem, cause.Message)"}},
+		unit:  []string{"-run=TestWhy", "./internal/valuefree"},
+	},
+	{
+		name:  "generating: what is not of the type of its schema is told",
+		edits: []edit{{"internal/controller/generating/carryout.go", "apierrors.IsBadRequest(err), valuefree.NamesFields(err):", "apierrors.IsBadRequest(err):"}},
+		unit:  []string{"-run=TestVerdictOn", "./internal/controller/generating"},
+	},
+	{
+		name:  "generating: an answer of an API server is told as it is",
+		edits: []edit{{"internal/controller/generating/carryout.go", "reason: reasonFailed, message: valuefree.Text(err)}", "reason: reasonFailed, message: err.Error()}"}},
+		unit:  []string{"-run=TestVerdictOn", "./internal/controller/generating"},
+	},
+	{
+		name:  "keys of items are told",
+		edits: []edit{{"internal/valuefree/fields.go", "	if number.MatchString(item) {", "	if item != \"\" {"}},
+		unit:  []string{"-run=TestWhy", "./internal/valuefree"},
+	},
+	{
+		name:  "what was joined to an error is told as it is",
+		edits: []edit{{"internal/valuefree/text.go", "for _, one := range err.Unwrap() {", "for _, one := range err.Unwrap()[:0] {"}},
+		unit:  []string{"-run=TestText", "./internal/valuefree"},
+	},
+	{
+		name:  "what another webhook says is told",
+		edits: []edit{{"internal/valuefree/text.go", `"verdict[^"`, `"[^"`}},
+		unit:  []string{"-run=TestText", "./internal/valuefree"},
+	},
+	{
+		name:  "errors are logged as they are",
+		edits: []edit{{"internal/valuefree/log.go", "	return toldError{err, Text(err)}", "	return toldError{err, err.Error()}"}},
+		unit:  []string{"-run=TestLogger", "./internal/valuefree"},
+	},
+	{
+		name:  "an answer to a request that cannot be judged tells what fields hold",
+		edits: []edit{{"internal/webhook/admission/failure.go", "let through: \" + valuefree.Text(err)", "let through: \" + err.Error()"}},
+		unit:  []string{"-run=TestAnswersTellNoValues", admissionTests},
+	},
+	{
+		name:  "remove: GeneratingPolicies wait for an operator",
+		edits: []edit{{"internal/cli/remove/generating.go", "return f == v1alpha1.FinalizerGenerating })", "return f == \"\" })"}},
+		unit:  []string{"-run=TestWithoutGenerating", "./internal/cli/remove"},
+	},
+	{
+		name:  "remove: what an operator wrote meanwhile does not matter",
+		edits: []edit{{"internal/cli/remove/generating.go", "c.Delete(ctx, after, client.Preconditions{UID: &after.UID, ResourceVersion: &after.ResourceVersion})", "c.Delete(ctx, after)"}},
+		unit:  []string{"-run=TestWithoutGenerating", "./internal/cli/remove"},
+	},
+	{
+		name:  "remove: GeneratingPolicies may stay",
+		edits: []edit{{"internal/cli/remove/ready.go", "len(generating) > 0 && !remove {", "len(generating) > 0 && false {"}},
+		unit:  []string{"-run=TestRunWithGenerating", "./internal/cli/remove"},
+	},
+	{
+		name:  "remove: the label of what a policy made stays",
+		edits: []edit{{"internal/cli/remove/strip.go", "	left.Labels = stripLabels(after)\n", ""}},
+		unit:  []string{"-run=TestStrip", "./internal/cli/remove"},
+	},
+	{
+		name:  "remove: what has a label alone is not looked at",
+		edits: []edit{{"internal/cli/remove/remove.go", "	_, ours := metadata.Labels[v1alpha1.LabelGeneratedBy]\n", "	ours := false\n"}},
+		unit:  []string{"-run=TestAllFindsLabels", "./internal/cli/remove"},
 	},
 	{
 		name:  "generating: which kind is not served is not told",

@@ -92,21 +92,22 @@ func (r *remover) lookAhead(ctx context.Context, c *cluster.Cluster, kinds []kin
 	return report, err
 }
 
-// addStaying adds what people have written for Kausality and what is not taken back.
+// addStaying adds what people have written for Kausality and what is not taken back, and whose work stays.
 func (r *Report) addStaying(ctx context.Context, c *cluster.Cluster) {
-	for _, kind := range []string{v1alpha1.KindUpgradeAllowance, v1alpha1.KindGeneratingPolicy} {
+	for kind, to := range map[string]*[]string{v1alpha1.KindUpgradeAllowance: &r.Staying, v1alpha1.KindGeneratingPolicy: &r.Generating} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
 		switch err := c.List(ctx, list); {
 		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
 		case err != nil:
-			r.Notes = append(r.Notes, fmt.Sprintf("Whether objects of kind %s are there, which stay, cannot be told: %v", kind, err))
+			r.Notes = append(r.Notes, fmt.Sprintf("Whether objects of kind %s are there cannot be told: %v", kind, err))
 		default:
 			for i := range list.Items {
-				r.Staying = append(r.Staying, kind+"/"+list.Items[i].Name)
+				*to = append(*to, kind+"/"+list.Items[i].Name)
 			}
 		}
 	}
+	slices.Sort(r.Notes)
 }
 
 // renderAhead says what follows once all is taken back, and what stays; nothing where there is none of it.
@@ -125,6 +126,10 @@ func renderAhead(r *Report, terminal text.Terminal) string {
 	if len(r.Staying) > 0 {
 		out.WriteString(terminal.Wrap("", "These stay, and do nothing without Kausality; they go with their CustomResourceDefinitions: "+
 			strings.Join(r.Staying, ", ")+"."))
+	}
+	if len(r.Generating) > 0 {
+		out.WriteString(terminal.Wrap("", "By --delete-policies these go, and what they made stays as it is: "+strings.Join(r.Generating, ", ")+
+			". Deleted before, while the operator runs, they take that along."))
 	}
 	for _, note := range r.Notes {
 		out.WriteString(terminal.Wrap("", note))

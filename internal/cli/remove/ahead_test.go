@@ -93,7 +93,7 @@ UpgradeAllowance/v2.
 		},
 		"UpgradeAllowances may not be read": {
 			opts: options{dryRun: true}, clean: true, forbidden: "UpgradeAllowanceList",
-			out: "Nothing is left on any object.\nWhether objects of kind UpgradeAllowance are there, which stay, cannot be told: forbidden: no\n",
+			out: "Nothing is left on any object.\nWhether objects of kind UpgradeAllowance are there cannot be told: forbidden: no\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,11 +38,12 @@ import (
 
 const long = `Take back what Kausality has left on objects: gates are given back to the objects' authors,
 what was paused as its deletion is held back is not any more, and annotations and
-conditions go.
+conditions go, and so does the label of what GeneratingPolicies made.
 
 It is for uninstalling, needs no operator, and reads all objects in the cluster in your
 name. What Kausality withholds or refuses now is shown first: controllers carry it out
-once nothing is in their way. UpgradeAllowances and GeneratingPolicies stay.
+once nothing is in their way. What GeneratingPolicies made stays, and so do
+UpgradeAllowances.
 
 Without --dry-run there must be no policies any more, and nothing that intercepts
 requests, which is waited for.`
@@ -85,7 +86,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 	opts.out.AddTo(cmd)
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "Only show what is left.")
 	cmd.Flags().BoolVarP(&opts.yes, "yes", "y", false, "Do not ask.")
-	cmd.Flags().BoolVar(&opts.deletePolicies, "delete-policies", false, "Delete all AllowancePolicies first.")
+	cmd.Flags().BoolVar(&opts.deletePolicies, "delete-policies", false, "Delete all AllowancePolicies first, and all GeneratingPolicies, of which what they made stays.")
 	cmd.Flags().StringVar(&opts.held, "held", "", "What becomes of what objects stand for outside whose deletion is held back: "+
 		heldOrphan+" or "+heldDelete+". Such objects stay as they are if it is empty.")
 	cmd.Flags().DurationVar(&opts.timeout, "timeout", 30*time.Second, "How long to wait until nothing intercepts requests.")
@@ -136,7 +137,10 @@ func (o *options) prepare(ctx context.Context, c *cluster.Cluster, streams gener
 	if err := withoutPolicies(ctx, c, o.deletePolicies); err != nil {
 		return err
 	}
-	return withoutInterception(ctx, c, o.timeout)
+	if err := withoutInterception(ctx, c, o.timeout); err != nil {
+		return err
+	}
+	return withoutGenerating(ctx, c)
 }
 
 var errNotConfirmed = errors.New("nothing was taken back: it was not confirmed. Answer y, or use --yes")

@@ -39,6 +39,12 @@ const lookInterval = 500 * time.Millisecond
 // withoutPolicies makes sure that there are no policies, by which an operator would put back what
 // is taken away.
 func withoutPolicies(ctx context.Context, c client.Client, remove bool) error {
+	if generating, err := generatingPolicies(ctx, c); err != nil {
+		return err
+	} else if len(generating) > 0 && !remove {
+		return fmt.Errorf("%d GeneratingPolicies are there, by which the operator would put back what is taken away: "+
+			"delete them first, with what they made, or use --delete-policies, by which that stays", len(generating))
+	}
 	var policies v1alpha1.AllowancePolicyList
 	switch err := c.List(ctx, &policies); {
 	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
 )
 
@@ -137,7 +138,7 @@ func (r *remover) list(ctx context.Context, k kind, do func(*unstructured.Unstru
 
 // whole reads an object whose metadata shows something.
 func (r *remover) whole(ctx context.Context, k kind, metadata *metav1.PartialObjectMetadata, do func(*unstructured.Unstructured)) error {
-	ours := false
+	_, ours := metadata.Labels[v1alpha1.LabelGeneratedBy]
 	for key := range metadata.Annotations {
 		ours = ours || ledger.IsOurs(key)
 	}

@@ -51,6 +51,8 @@ type Report struct {
 	Waiting []Waiting `json:"waiting,omitempty"`
 	// Staying are the objects of Kausality's own kinds that nobody deletes, as KIND/NAME.
 	Staying []string `json:"staying,omitempty"`
+	// Generating are the GeneratingPolicies, which are deleted so that what they made stays, as KIND/NAME.
+	Generating []string `json:"generating,omitempty"`
 	// Notes say what could not be told of that.
 	Notes []string `json:"notes,omitempty"`
 
@@ -79,6 +81,7 @@ func merged(a, b Left) Left {
 	}
 	return Left{
 		Annotations: union(a.Annotations, b.Annotations),
+		Labels:      union(a.Labels, b.Labels),
 		Conditions:  union(a.Conditions, b.Conditions),
 		Gate:        a.Gate || b.Gate,
 		Pause:       a.Pause || b.Pause,
@@ -124,6 +127,9 @@ func (l Left) String() string {
 	}
 	if n := len(l.Annotations); n > 0 {
 		parts = append(parts, "annotations "+strings.Join(l.Annotations, ", "))
+	}
+	if n := len(l.Labels); n > 0 {
+		parts = append(parts, "labels "+strings.Join(l.Labels, ", "))
 	}
 	if n := len(l.Conditions); n > 0 {
 		parts = append(parts, "conditions "+strings.Join(l.Conditions, ", "))

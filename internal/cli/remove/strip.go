@@ -23,6 +23,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
 	knowngates "kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/ledger"
@@ -43,6 +44,8 @@ const passPrefix = "kausality-"
 type Left struct {
 	// Annotations are the keys of those in its domain, and of others that it has written.
 	Annotations []string `json:"annotations,omitempty"`
+	// Labels are the keys of those that it has written.
+	Labels []string `json:"labels,omitempty"`
 	// Conditions are the types of those in its domain.
 	Conditions []string `json:"conditions,omitempty"`
 	// Gate is true where the switch of a gate is given back to the object's author.
@@ -56,7 +59,7 @@ type Left struct {
 
 // none reports whether there is nothing to take back.
 func (l Left) none() bool {
-	return len(l.Annotations) == 0 && len(l.Conditions) == 0 && !l.Gate && !l.Pause && !l.Undecided
+	return len(l.Annotations) == 0 && len(l.Labels) == 0 && len(l.Conditions) == 0 && !l.Gate && !l.Pause && !l.Undecided
 }
 
 // strip returns an object without what Kausality has left on it, and what that is. The driver is
@@ -85,8 +88,24 @@ func strip(obj *unstructured.Unstructured, driver gate.Driver, held string) (*un
 		annotations = nil
 	}
 	after.SetAnnotations(annotations)
+	left.Labels = stripLabels(after)
 	left.Conditions = stripConditions(after)
 	return after, left
+}
+
+// stripLabels takes the labels out of an object, in place, by which an operator finds it, and returns their keys. Others
+// in our domain are none that anybody but people has set.
+func stripLabels(obj *unstructured.Unstructured) []string {
+	labels := maps.Clone(obj.GetLabels())
+	if _, has := labels[v1alpha1.LabelGeneratedBy]; !has {
+		return nil
+	}
+	delete(labels, v1alpha1.LabelGeneratedBy)
+	if len(labels) == 0 {
+		labels = nil
+	}
+	obj.SetLabels(labels)
+	return []string{v1alpha1.LabelGeneratedBy}
 }
 
 // release gives an object back to its author, and ends the hold of its deletion. The annotations

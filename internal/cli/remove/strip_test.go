@@ -68,6 +68,20 @@ func TestStrip(t *testing.T) {
 			after: "{metadata: {}, spec: {managementPolicies: [Observe, Create]}}",
 			want:  Left{Gate: true, Annotations: []string{"crossplane.io/reconcile-requested-at", "kausality.io/gate-ceiling", "kausality.io/gate-content"}},
 		},
+		"what a policy made": {
+			object: "{metadata: {labels: {kausality.io/generated-by: p, app: web}, annotations: {kausality.io/generated-from: x}}}",
+			after:  "{metadata: {labels: {app: web}}}",
+			want:   Left{Annotations: []string{"kausality.io/generated-from"}, Labels: []string{"kausality.io/generated-by"}},
+		},
+		"what a policy made, once its annotation is gone": {
+			object: "{metadata: {labels: {kausality.io/generated-by: p}}}",
+			after:  "{metadata: {}}",
+			want:   Left{Labels: []string{"kausality.io/generated-by"}},
+		},
+		"a label that people have set": {
+			object: "{metadata: {labels: {example.kausality.io/team: a}}}",
+			after:  "{metadata: {labels: {example.kausality.io/team: a}}}",
+		},
 		"a look that somebody else has asked for": {
 			gated:  true,
 			object: "{metadata: {annotations: {crossplane.io/reconcile-requested-at: now}}}",
