@@ -74,6 +74,9 @@ type Verdict struct {
 	// Exercised is the allowance that is said to have caused the request, where
 	// one covers it.
 	Exercised *ledger.Entry
+	// Causes are all that have caused the request, the first of which is that of Exercised: one write may carry what
+	// several changes of the parent allow.
+	Causes []Cause
 	// Upgrade is what lets the request through as part of an upgrade of its parent; nil
 	// where the reason is another one.
 	Upgrade *Upgrade
@@ -227,7 +230,7 @@ func (p *Parent) bounding(child schema.GroupKind) []*policy.Policy {
 // permitted allows where each act is within the section for the parent's phase,
 // or covered by one of its allowances.
 func permitted(in *Input, judged judgement) (Verdict, bool) {
-	v := Verdict{Policies: in.Bounding(), Exercised: judged.exercised}
+	v := Verdict{Policies: in.Bounding(), Exercised: judged.exercised, Causes: judged.causes}
 	if len(judged.uncovered) > 0 {
 		return v, false
 	}

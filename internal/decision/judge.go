@@ -20,6 +20,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
@@ -33,7 +35,18 @@ type judgement struct {
 	reason      Reason
 	uncovered   []Act
 	exercised   *ledger.Entry
+	causes      []Cause
 	maintainers []Maintainer
+}
+
+// Cause is what has caused some of a request's acts.
+type Cause struct {
+	// Initiator began it.
+	Initiator string
+	// Trace is the way from there to the parent.
+	Trace []v1alpha1.TraceHop
+	// Acts are those that its allowances are said to cover.
+	Acts []Act
 }
 
 // judge holds each act against the section of the parent's phase and against the
@@ -55,8 +68,8 @@ func (in *Input) judge(ctx context.Context) judgement {
 		inSection := !stale && in.inSection(ctx, phase, act, conditions)
 		entry, covered := justification(in.coveringFor(act, entries), act)
 		covered = covered && !stale
-		if covered && j.exercised == nil {
-			j.exercised = &entry
+		if covered {
+			j.exercise(&entry, act)
 		}
 		if !inSection && !covered {
 			j.uncovered = append(j.uncovered, act)
@@ -72,6 +85,21 @@ func (in *Input) judge(ctx context.Context) judgement {
 		j.maintainers = in.maintainers(ctx, j.uncovered, conditions)
 	}
 	return j
+}
+
+// exercise notes that an allowance covers an act. What the allowances of one cause cover belongs together.
+func (j *judgement) exercise(entry *ledger.Entry, act Act) {
+	if j.exercised == nil {
+		j.exercised = entry
+	}
+	at := slices.IndexFunc(j.causes, func(c Cause) bool {
+		return c.Initiator == entry.Initiator && equality.Semantic.DeepEqual(c.Trace, entry.Trace)
+	})
+	if at < 0 {
+		at = len(j.causes)
+		j.causes = append(j.causes, Cause{Initiator: entry.Initiator, Trace: entry.Trace})
+	}
+	j.causes[at].Acts = append(j.causes[at].Acts, act)
 }
 
 func reasonFor(phase v1alpha1.Phase, sectionOnly, ledgerOnly bool) Reason {

@@ -35,7 +35,7 @@ import (
 
 // returning allows where all that nothing covers leads the child back to what is approved of its parent.
 func returning(in *Input, judged judgement) (Verdict, bool) {
-	v := Verdict{Allowed: true, Reason: ReasonReturning, Policies: in.Bounding(), Exercised: judged.exercised}
+	v := Verdict{Allowed: true, Reason: ReasonReturning, Policies: in.Bounding(), Exercised: judged.exercised, Causes: judged.causes}
 	if !in.mayReturn() {
 		return v, false
 	}

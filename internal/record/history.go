@@ -215,6 +215,26 @@ func entryOf(d v1alpha1.Decision) v1alpha1.HistoryEntry {
 	return e
 }
 
+// byCause returns a decision as the history tells it: once for each of several causes, as who looks for the way back
+// from a field finds another person, or none, behind that of the first.
+func byCause(d v1alpha1.Decision, causes []Cause) []v1alpha1.HistoryEntry {
+	first := entryOf(d)
+	if len(causes) < 2 {
+		return []v1alpha1.HistoryEntry{first}
+	}
+	out := make([]v1alpha1.HistoryEntry, 0, len(causes))
+	for i, c := range causes {
+		if i == 0 {
+			continue
+		}
+		first.Paths = slices.DeleteFunc(slices.Clone(first.Paths), func(path string) bool { return slices.Contains(c.Paths, path) })
+		e := entryOf(d)
+		e.Initiator, e.Trace, e.Paths = c.Initiator, c.Trace, c.Paths
+		out = append(out, e)
+	}
+	return append(out, first)
+}
+
 // DeletedEntry returns the deletion of the target, as its history tells it.
 func DeletedEntry(d *v1alpha1.Deletion) v1alpha1.HistoryEntry {
 	return v1alpha1.HistoryEntry{

@@ -74,6 +74,9 @@ type Outcome struct {
 	Target v1alpha1.TargetReference
 	// Decision about the child. Its time is set where it is left out.
 	Decision *v1alpha1.Decision
+	// Causes of the decision, where there are several; what they do not name is of the first of them, which is that of
+	// Decision. The history tells of each by itself.
+	Causes []Cause
 	// Shown is true where Target showed that it is blocked when the decision was made. Whoever
 	// was denied something then is woken when that is taken away, however late it is recorded.
 	Shown bool
@@ -93,6 +96,15 @@ type Outcome struct {
 	// Full says why a change of Target allows nothing, where its ledger has no room
 	// for what it would allow.
 	Full string
+}
+
+// Cause is one of several causes of a decision.
+type Cause struct {
+	// Initiator and Trace are those of a Decision.
+	Initiator string
+	Trace     []v1alpha1.TraceHop
+	// Paths are what it caused of the child.
+	Paths []string
 }
 
 // MadeBy are versions that are found out when the outcome is written.
@@ -122,7 +134,7 @@ func (s *Store) Observe(o Outcome) {
 		if d.Time.IsZero() {
 			d.Time = now
 		}
-		b.decide(d, o.Shown, o.OneOff)
+		b.decide(d, o.Shown, o.OneOff, o.Causes...)
 	}
 	if o.MadeBy != nil {
 		b.madeBy = map[string]MadeBy{o.MadeBy.User: *o.MadeBy}

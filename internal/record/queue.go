@@ -79,9 +79,9 @@ func (b *batch) grants() bool {
 
 // decide adds a decision about a child of a holder that showed that it is blocked, or did not.
 // If oneOff is true, nobody tries again what is denied.
-func (b *batch) decide(d v1alpha1.Decision, shown, oneOff bool) {
+func (b *batch) decide(d v1alpha1.Decision, shown, oneOff bool, causes ...Cause) {
 	b.last = &d
-	b.history = WithHistory(b.history, entryOf(d))
+	b.history = WithHistory(b.history, byCause(d, causes)...)
 	if d.Result != ResultDenied {
 		return
 	}

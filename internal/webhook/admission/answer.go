@@ -285,6 +285,18 @@ func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision 
 	return d
 }
 
+// describeCauses returns what caused an admitted request, where that is more than one thing.
+func describeCauses(verdict decision.Verdict) []record.Cause {
+	if len(verdict.Causes) < 2 || verdict.Upgrade != nil {
+		return nil
+	}
+	out := make([]record.Cause, 0, len(verdict.Causes))
+	for _, c := range verdict.Causes {
+		out = append(out, record.Cause{Initiator: c.Initiator, Trace: c.Trace, Paths: recordedPaths(c.Acts)})
+	}
+	return out
+}
+
 // recordedPaths returns what records tell of acts: no more than the first of them.
 func recordedPaths(acts []decision.Act) []string {
 	const most = 16

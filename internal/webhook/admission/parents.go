@@ -221,7 +221,7 @@ func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict
 			d.Upgrades, d.Versions, d.NoUpgrade = f.askedUpgrades(), f.standings(), f.noUpgrade
 		}
 		v.Records.Observe(record.Outcome{
-			Target: f.parent, Decision: &d, Shown: conditions.ShowsBlocked(f.parentObject),
+			Target: f.parent, Decision: &d, Causes: describeCauses(verdict), Shown: conditions.ShowsBlocked(f.parentObject),
 			OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies), MadeBy: v.madeBy(r, f, verdict),
 		})
 		v.announce(r, f, d)
