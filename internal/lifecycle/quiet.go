@@ -17,8 +17,11 @@ limitations under the License.
 package lifecycle
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/knowledge"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
@@ -72,6 +75,26 @@ func lagOf(obj *unstructured.Unstructured, policies []*policy.Policy, known *kno
 	default:
 		return NoLag // Crossplane writes the status of claims, which look composed, with their resourceVersion.
 	}
+}
+
+// Tells reports whether the status of an object says that it is about the generation that the object has, be it of success
+// or not. Where it tells of no generation, nothing does. What others than the controller of the object say there, such as
+// Kausality itself, tells nothing of it.
+func Tells(obj *unstructured.Unstructured, policies []*policy.Policy) bool {
+	known := knownOf(obj, policies)
+	if observed, says := observedGeneration(obj, known.Settled.Generation); says {
+		return observed == obj.GetGeneration()
+	}
+	list := conditionsOf(obj)
+	about := func(conditionType string) bool {
+		condition := list.find(conditionType)
+		generation, says := condition["observedGeneration"].(int64)
+		return says && generation == obj.GetGeneration()
+	}
+	if len(known.Settled.Conditions) > 0 {
+		return slices.ContainsFunc(known.Settled.Conditions, func(c v1alpha1.SettledCondition) bool { return about(c.Type) })
+	}
+	return slices.ContainsFunc(requirements(obj, list), func(r requirement) bool { return about(r.conditionType) })
 }
 
 // conditionResourcesReady is one that kro always has, unless the author of a graph replaces

@@ -285,7 +285,7 @@ func (r *Reconciler) look(obj *unstructured.Unstructured, policies, gating []*po
 		v.usedUp, v.restTime, v.judged = &r.usedUp, r.LedgerRestTime, when != nil
 	}
 	if lag := lifecycle.LagOf(obj, policies); lag != lifecycle.NoLag {
-		v.changed, v.quietTime = r.specs.since(obj, now), r.QuietTimes.of(lag)
+		v.changed, v.quietTime = r.specs.since(obj, lifecycle.Tells(obj, policies), now), r.QuietTimes.of(lag)
 	}
 	return v
 }

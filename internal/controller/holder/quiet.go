@@ -55,7 +55,9 @@ func (t QuietTimes) of(lag lifecycle.Lag) time.Duration {
 
 // quiet tells for which entries the quiet time has passed: since the entry was first
 // seen, since anything was last decided about a child, which may have used it, and
-// since the spec changed.
+// since the status first told of the spec that there is. A controller that stood still, or did not
+// hear of a change, may report as late as it likes what it did for the spec before: only from its first
+// report on can it be expected to look at the newer one.
 func (c *consumption) quiet(status *v1alpha1.AllowanceRecordStatus) lifecycle.Quiet {
 	last := c.changed
 	if d := status.LastDecision; d != nil && d.Time.After(last) {
@@ -77,7 +79,7 @@ func (c *consumption) quiet(status *v1alpha1.AllowanceRecordStatus) lifecycle.Qu
 	}
 }
 
-// specs remembers since when holders have the spec that they have. That is not kept
+// specs remembers since when the status of holders tells of the spec that they have. That is not kept
 // anywhere: another process begins anew. Its zero value is ready for use.
 type specs struct {
 	mu    sync.Mutex
@@ -87,15 +89,19 @@ type specs struct {
 type spec struct {
 	generation int64
 	since      time.Time
+	// told is true where since is when the status told of the generation.
+	told bool
 }
 
-// since returns when the holder was first seen with the generation that it has.
-func (s *specs) since(obj *unstructured.Unstructured, now time.Time) time.Time {
+// since returns when the holder was first seen with a status that tells of the generation that it has, or, while
+// none does, with the generation. What the status says later does not begin it anew: one that changes without an
+// end would keep allowances for ever.
+func (s *specs) since(obj *unstructured.Unstructured, told bool, now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.known[obj.GetUID()]
-	if !ok || known.generation != obj.GetGeneration() {
-		known = spec{generation: obj.GetGeneration(), since: now}
+	if !ok || known.generation != obj.GetGeneration() || told && !known.told {
+		known = spec{generation: obj.GetGeneration(), since: now, told: told}
 		if s.known == nil {
 			s.known = map[types.UID]spec{}
 		}

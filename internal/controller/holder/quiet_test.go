@@ -139,21 +139,28 @@ func TestSpecs(t *testing.T) {
 	}
 	var s specs
 	later := controllertest.Noon.Add(time.Minute)
+	muchLater := later.Add(time.Hour)
 	for i, step := range []struct {
 		obj       *unstructured.Unstructured
+		told      bool
 		now, want time.Time
 	}{
-		{at("a", 1), controllertest.Noon, controllertest.Noon},
-		{at("a", 1), later, controllertest.Noon},
-		{at("b", 1), later, later},
-		{at("a", 2), later, later},
+		{at("a", 1), true, controllertest.Noon, controllertest.Noon},
+		{at("a", 1), true, later, controllertest.Noon},
+		{at("b", 1), false, later, later},
+		{at("a", 2), false, later, later},
+		// Its controller stood still: what it reports first may be about the spec before.
+		{at("a", 2), true, muchLater, muchLater},
+		// What it says later begins nothing anew.
+		{at("a", 2), false, muchLater.Add(time.Minute), muchLater},
+		{at("a", 2), true, muchLater.Add(time.Hour), muchLater},
 	} {
-		if got := s.since(step.obj, step.now); !got.Equal(step.want) {
+		if got := s.since(step.obj, step.told, step.now); !got.Equal(step.want) {
 			t.Errorf("step %d: since %s, want %s", i, got, step.want)
 		}
 	}
 	s.forget("a")
-	if again := metav1.NewTime(later.Add(time.Minute)); !s.since(at("a", 2), again.Time).Equal(again.Time) {
+	if again := metav1.NewTime(later.Add(time.Minute)); !s.since(at("a", 2), true, again.Time).Equal(again.Time) {
 		t.Error("a holder that is gone is remembered")
 	}
 }

@@ -55,7 +55,7 @@ type view struct {
 	upgrades []*upgrade.Allowance
 	progress lifecycle.Progress
 	now      time.Time
-	// changed is since when the holder has its spec, and quietTime how long nothing
+	// changed is since when the holder's status tells of its spec, and quietTime how long nothing
 	// may have happened to it, where its status alone is not believed.
 	changed   time.Time
 	quietTime time.Duration
