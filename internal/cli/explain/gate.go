@@ -17,6 +17,8 @@ limitations under the License.
 package explain
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,6 +66,9 @@ func gateOf(s *sight) *Gate {
 			g.Waits = driver.Progress(obj, gate.ChangeOf(stored, state)).Describe()
 		}
 	}
+	if state.Held == nil && obj.GetDeletionTimestamp() != nil {
+		g.Waits = keptBy(obj)
+	}
 	if held := state.Held; held != nil {
 		g.Held = &Held{User: held.User, Initiator: held.Initiator, Allowed: held.Allowed}
 		if obj.GetDeletionTimestamp() == nil {
@@ -72,6 +77,27 @@ func gateOf(s *sight) *Gate {
 		g.Held.Command = orphanCommand(s.objects())
 	}
 	return g
+}
+
+// keptBy says which finalizers keep an object whose deletion goes on: by those of its system it is waited for what is
+// outside, and by others for whoever has set them. It is empty where there are none.
+func keptBy(obj *unstructured.Unstructured) string {
+	var systems, others []string
+	for _, finalizer := range obj.GetFinalizers() {
+		if slices.ContainsFunc(drivers, func(d gate.Driver) bool { return d.Finalizer() == finalizer }) {
+			systems = append(systems, finalizer)
+		} else {
+			others = append(others, finalizer)
+		}
+	}
+	var out []string
+	if len(systems) > 0 {
+		out = append(out, "It is being deleted, and its provider has still to do with what it stands for outside.")
+	}
+	if len(others) > 0 {
+		out = append(out, fmt.Sprintf("It is being deleted, and stays until whoever has set these finalizers takes them off: %s.", strings.Join(others, ", ")))
+	}
+	return strings.Join(out, " ")
 }
 
 func (at standing) holderSeen() map[string]*metav1.Time {
