@@ -95,6 +95,10 @@ func gone(policies cluster.Policies, ref lineage.Ref, obj *unstructured.Unstruct
 	if !ref.Mutual {
 		return text
 	}
+	if obj.GetDeletionTimestamp() != nil {
+		return text + fmt.Sprintf(" %s is being deleted as well: see what keeps it, such as a pause or its finalizers. "+
+			"Whoever wants %s back makes it anew once that is gone: it would lose what it names.", target(obj), ref.GVK.Kind+" "+ref.Name)
+	}
 	return text + fmt.Sprintf(" %s may create it again, with %s naming %s; or delete %s if it is not needed.",
 		capital(phrase.Who(policy.InitiatorsIn(policies.For(ref.GVK.GroupKind())))), lineage.ResourceRefPath, target(obj), target(obj))
 }

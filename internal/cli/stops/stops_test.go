@@ -19,8 +19,10 @@ package stops
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -120,11 +122,14 @@ func object(apiVersion, kind, namespace, name string, annotations map[string]str
 func TestOn(t *testing.T) {
 	const why = " is paused: its annotation crossplane.io/paused has Crossplane, or its provider, do nothing with it, " +
 		"and nothing follows from what is changed, until that is taken away."
+	const goes = "Database/db in namespace shop, the parent that XDatabase/x names, does not exist: what it allowed is over, and policies for XDatabase that name nobody who may initiate are not in effect. " +
+		"XDatabase/x is being deleted as well: see what keeps it, such as a pause or its finalizers. Whoever wants Database db back makes it anew once that is gone: it would lose what it names."
 	policies := declared(t)
 	paused := map[string]string{"crossplane.io/paused": "true"}
 	for name, tt := range map[string]struct {
 		annotations map[string]string
 		gone        string
+		deleting    bool
 		kind        string
 		want        [3][]string
 	}{
@@ -143,6 +148,7 @@ func TestOn(t *testing.T) {
 			{"Database/db in namespace shop, the parent that XDatabase/x names, does not exist: what it allowed is over, and policies for XDatabase that name nobody who may initiate are not in effect. " +
 				"Group platform-team may create it again, with spec.resourceRef naming XDatabase/x; or delete XDatabase/x if it is not needed."},
 		}},
+		"the claim is gone, and the composite resource goes": {gone: "db", deleting: true, kind: "XDatabase", want: [3][]string{nil, {goes}, {goes}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world{gone: tt.gone, chain: []*unstructured.Unstructured{
@@ -150,6 +156,9 @@ func TestOn(t *testing.T) {
 				object("example.com/v1", tt.kind, "", "x", tt.annotations),
 				object("cloud.example.com/v1", "Instance", "", "i", nil),
 			}}
+			if tt.deleting {
+				w.chain[1].SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1_700_000_000, 0)})
+			}
 			var got [3][]string
 			for i, obj := range w.chain {
 				got[i] = On(t.Context(), w, policies, obj)
