@@ -38,18 +38,25 @@ const definitionInterval = time.Second
 // definitions are the resources that nothing works without.
 var definitions = []string{"allowancepolicies", "allowancerecords", "upgradeallowances", "generatingpolicies"}
 
-// awaitDefinitions returns once the API server serves our own kinds. An operator that ended
-// instead would be started again after minutes only, once it has done so a few times.
+// awaitDefinitions returns once the API server knows the operator, and serves our own kinds. An operator
+// that ended instead would be started again after minutes only, once it has done so a few times.
 func awaitDefinitions(ctx context.Context, cfg *rest.Config) error {
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("setting up discovery: %w", err)
 	}
-	said := ""
+	said, refused := "", false
 	return wait.PollUntilContextCancel(ctx, definitionInterval, true, func(context.Context) (bool, error) {
 		served, err := client.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 		if apierrors.IsNotFound(err) {
 			served, err = &metav1.APIResourceList{}, nil
+		}
+		if apierrors.IsUnauthorized(err) {
+			if !refused {
+				ctrl.Log.WithName("setup").Error(err, "The API server refuses the operator's credential; waiting until it has another one")
+			}
+			refused = true
+			return false, nil
 		}
 		if err != nil {
 			return false, fmt.Errorf("asking the API server what it serves of %s: %w", v1alpha1.GroupVersion, err)

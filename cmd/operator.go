@@ -67,6 +67,7 @@ import (
 	targetcontroller "kausality.io/operator/internal/controller/target"
 	upgradecontroller "kausality.io/operator/internal/controller/upgrade"
 	"kausality.io/operator/internal/controller/writeloop"
+	"kausality.io/operator/internal/credential"
 	"kausality.io/operator/internal/digestkey"
 	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/eventrecorder"
@@ -100,10 +101,12 @@ type operator struct {
 	manager.Manager
 
 	// clock is the API server's, which all replicas go by.
-	clock     *servertime.Clock
-	certs     *certs.Certs
-	discovery *clientdiscovery.DiscoveryClient
-	kinds     *discovery.Resolver
+	clock *servertime.Clock
+	// credential is what the API server knows the operator by.
+	credential *credential.Credential
+	certs      *certs.Certs
+	discovery  *clientdiscovery.DiscoveryClient
+	kinds      *discovery.Resolver
 	// writer writes objects that are not Kausality's own.
 	writer     *storedversion.Client
 	holders    *objectcache.Cache
@@ -142,7 +145,7 @@ func run(ctx context.Context, opts options) error {
 	if err := opts.validate(); err != nil {
 		return err
 	}
-	o := &operator{options: opts, clock: servertime.New()}
+	o := &operator{options: opts, clock: servertime.New(), credential: credential.New()}
 	for _, step := range []func(context.Context) error{
 		o.setupManager, o.setupShared, o.setupControllers, o.setupWebhooks, o.setupProbes,
 	} {
@@ -166,10 +169,14 @@ func scheme() *runtime.Scheme {
 // attend has the watch of objects attended, and end the operator where the API server has
 // gone back in time.
 func (o *operator) attend(lw toolscache.ListerWatcher, example runtime.Object) toolscache.ListerWatcher {
-	return watchstate.Rewind{End: func(err error) {
-		ctrl.Log.WithName("setup").Error(err, "Ending at once, to be started anew")
-		os.Exit(1)
-	}}.Over(o.watches.Attend(lw, example))
+	return watchstate.Rewind{End: endAtOnce}.Over(o.watches.Attend(lw, example))
+}
+
+// endAtOnce ends the operator, which whoever runs it starts anew: what it has concluded from what
+// it knew is not true any more.
+func endAtOnce(why error) {
+	ctrl.Log.WithName("setup").Error(why, "Ending at once, to be started anew")
+	os.Exit(1)
 }
 
 // patientServer is a webhook server that waits for its certificate.
@@ -200,6 +207,7 @@ func (o *operator) setupManager(ctx context.Context) error {
 	// request; the API server's own priority and fairness is the limit.
 	cfg.QPS = -1
 	cfg.Wrap(o.clock.Over)
+	cfg.Wrap(o.credential.Over)
 	if err := awaitDefinitions(ctx, cfg); err != nil {
 		return err
 	}
@@ -514,6 +522,11 @@ func (o *operator) known(policies healthz.Checker) healthz.Checker {
 	}
 }
 
+// answers fails while the operator is in no state to judge: so that the API server goes by the failurePolicy.
+func (o *operator) answers(r *http.Request) error {
+	return errors.Join(o.credential.Check(r), o.indexed(r))
+}
+
 // kroController keeps the policies of kro's graphs.
 func (o *operator) kroController() *krocontroller.Reconciler {
 	return &krocontroller.Reconciler{
@@ -594,7 +607,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		},
 	} {
 		hook := room.Within(timeout, admission.SetObjectsAside(admission.Hook(handler)))
-		server.Register(path+entry.KeyPattern, entry.Known(o.pathKeys, admission.WhenReady(o.indexed, hook)))
+		server.Register(path+entry.KeyPattern, entry.Known(o.pathKeys, admission.WhenReady(o.answers, hook)))
 	}
 	// Its configuration is installed with the operator and has no key. It writes nothing.
 	policies := webhookv1alpha1.AllowancePolicyHook(o.Manager, o.kinds, o.catalog.Policies)
@@ -693,13 +706,19 @@ func (o *operator) gateRegistry() (*registry.Registry, error) {
 // setupProbes says when the operator is alive, and when it can answer.
 func (o *operator) setupProbes(context.Context) error {
 	caches := &syncing{wait: o.GetCache().WaitForCacheSync}
+	o.credential.Ask = func(ctx context.Context) error {
+		return o.discovery.RESTClient().Get().AbsPath("apis", v1alpha1.GroupVersion.Group, v1alpha1.GroupVersion.Version).Do(ctx).Error()
+	}
+	o.credential.Again = func() { endAtOnce(errKnownAgain) }
 	return errors.Join(
 		o.AddHealthzCheck("ping", healthz.Ping),
 		o.AddReadyzCheck("certificate", o.certs.Healthz),
 		o.AddReadyzCheck("webhooks", o.GetWebhookServer().StartedChecker()),
 		o.AddReadyzCheck("caches", caches.check),
 		o.AddReadyzCheck("api-server", o.current.Ready),
+		o.AddReadyzCheck("credential", o.credential.Check),
 		o.Add(caches),
+		o.Add(o.credential),
 	)
 }
 

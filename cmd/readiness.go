@@ -23,7 +23,12 @@ import (
 	"sync/atomic"
 )
 
-var errNotSynced = errors.New("the caches are not synced yet")
+var (
+	errNotSynced = errors.New("the caches are not synced yet")
+	// errKnownAgain ends the operator as a crash would: the next one compares what was changed while nobody
+	// judged.
+	errKnownAgain = errors.New("the API server accepts the operator's credential again, which it had refused: nobody was judged meanwhile")
+)
 
 // syncing says whether the caches have synced, which they do once: a probe that asked them
 // without waiting would be answered by chance, as nothing of theirs answers at once.

@@ -40,7 +40,7 @@ func (l listener) WrappedRoundTripper() http.RoundTripper { return l.next }
 func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := l.clock.local()
 	resp, err := l.next.RoundTrip(r)
-	if err != nil || !isOurs(r.URL.Path) {
+	if err != nil || !Answers(r.URL.Path) {
 		return resp, err
 	}
 	if said, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
@@ -49,7 +49,8 @@ func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func isOurs(path string) bool {
+// Answers reports whether the API server itself answers at a path, rather than a server behind it.
+func Answers(path string) bool {
 	for _, prefix := range ours {
 		if strings.HasPrefix(path, prefix) {
 			return true

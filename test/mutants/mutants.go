@@ -74,6 +74,8 @@ const (
 	records   = "config/record-protection/policy.yaml"
 	unseen    = "internal/controller/holder/unseen.go"
 
+	credentials = "internal/credential/credential.go"
+
 	authorities  = "internal/webhook/entry/authorities.go"
 	entryPackage = "./internal/webhook/entry"
 )
@@ -249,6 +251,26 @@ var mutants = []mutant{
 		name:  "generating: what a broken watch shows is gone by",
 		edits: []edit{{"internal/controller/generating/watches.go", "case known.stale():", "case false:"}},
 		unit:  []string{"./internal/controller/generating"},
+	},
+	{
+		name:  "a credential that an API server refuses is good",
+		edits: []edit{{credentials, "if !c.isRefused() {", "if !c.isRefused() || c.last.After(c.first) {"}},
+		unit:  []string{"./internal/credential"},
+	},
+	{
+		name:  "a credential is refused by one answer",
+		edits: []edit{{credentials, "c.last.Sub(c.first) >= tolerated }", "c.last.Sub(c.first) >= 0 }"}},
+		unit:  []string{"./internal/credential"},
+	},
+	{
+		name:  "a credential is refused by a server behind the API server",
+		edits: []edit{{credentials, "err == nil && servertime.Answers(r.URL.Path)", "err == nil && (servertime.Answers(r.URL.Path) || true)"}},
+		unit:  []string{"./internal/credential"},
+	},
+	{
+		name:  "nobody begins anew once a credential is good again",
+		edits: []edit{{credentials, "c.over.Do(c.Again)", "c.over.Do(func() {})"}},
+		unit:  []string{"./internal/credential"},
 	},
 	{
 		name:  "watches: one that ends while it is catching up has caught up",

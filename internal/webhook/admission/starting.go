@@ -18,16 +18,16 @@ package admission
 
 import "net/http"
 
-// WhenReady has a webhook answer nobody before it knows what to judge by: to the API
-// server the operator is away until then, and the failurePolicy of each webhook says
-// what becomes of requests. An answer without policies would let through what nobody
+// WhenReady has a webhook answer nobody before it knows what to judge by, nor while the API
+// server does not know the operator: to the API server the operator is away then, and the
+// failurePolicy of each webhook says what becomes of requests. An answer without policies would let through what nobody
 // has allowed, and lose what an initiator grants. Where the API server reaches the
 // operator through a Service, readiness keeps requests away, but for the moment in
 // which a container is back and its old endpoint still stands.
 func WhenReady(ready func(*http.Request) error, webhook http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := ready(r); err != nil {
-			http.Error(w, "kausality is starting, try again: "+err.Error(), http.StatusServiceUnavailable)
+			http.Error(w, "kausality cannot judge now, try again: "+err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		webhook.ServeHTTP(w, r)
