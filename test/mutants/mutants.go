@@ -3262,4 +3262,34 @@ var mutants = []mutant{
 		edits: []edit{{"internal/cli/stops/stops.go", "(held == nil || held.Paused)", "(held == nil || held != nil)"}},
 		unit:  []string{"-run=TestOn", "./internal/cli/stops"},
 	},
+	{
+		name:  "what has settled is new for anybody until the operator has looked",
+		edits: []edit{{"internal/webhook/admission/ceased.go", "return e.IsCreation() && spent(e) })", "return false && spent(e) })"}},
+		unit:  []string{"-run=TestCeased", admissionTests},
+	},
+	{
+		name:  "what an initiator changes keeps new what has settled",
+		edits: []edit{{"internal/webhook/admission/ceased.go", " && !policy.MayInitiate(r.requester, policies)", ""}},
+		unit:  []string{"-run=TestCeased", admissionTests},
+	},
+	{
+		name:  "what a controller writes late ends its time to write",
+		edits: []edit{{"internal/webhook/admission/ceased.go", "	return e.IsCreation() && r.old != nil &&", "	return false && r.old != nil &&"}},
+		unit:  []string{"-run=TestCeased", admissionTests},
+	},
+	{
+		name:  "below what has settled anybody may change what it made, until the operator has looked",
+		edits: []edit{{"internal/webhook/admission/gather.go", "f.parentObject != nil && !f.MayExercise()", "f.parentObject == nil && !f.MayExercise()"}},
+		unit:  []string{"-run=TestChildOfCeased", admissionTests},
+	},
+	{
+		name:  "what the operator notes between both webhooks another one has written",
+		edits: []edit{{"internal/webhook/admission/validate.go", "	case o.justCeased:", "	case false:"}},
+		unit:  []string{"-run=TestCeasedOnTheWay", admissionTests},
+	},
+	{
+		name:  "what another webhook writes into what has settled is to be tried again",
+		edits: []edit{{"internal/webhook/admission/ceased.go", "return len(foreign.Without(func(e ledger.Entry) bool { return hasKey(next, e) })) == 0", "return len(next) > 0"}},
+		unit:  []string{"-run=TestCeasedOnTheWay", admissionTests},
+	},
 }

@@ -40,6 +40,8 @@ type outcome struct {
 	next ledger.Ledger
 	// deviates is how the ledger that it is about to be stored with differs from that.
 	deviates deviation
+	// justCeased is true where its foreign allowances were granted because of a creation that has ended since.
+	justCeased bool
 	// setting is what the request makes of the object's gate, where it has one.
 	setting gate.Setting
 }
@@ -124,6 +126,7 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt, before
 	o := &outcome{facts: f, verdict: verdict, grant: decision.Grants(ctx, &f.Input, verdict)}
 	o.next = f.bound(ctx, r, &o.grant)
 	o.deviates = o.deviation(r)
+	o.justCeased = o.hasJustCeased(ctx, r, o.deviates.foreign)
 	o.setting = o.gateSetting(r)
 	return o, nil
 }
@@ -198,7 +201,8 @@ func (f *facts) bound(ctx context.Context, r *request, grant *decision.Grant) le
 func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant) ledger.Ledger {
 	var kept ledger.Ledger
 	if len(f.Child.Ledger) > 0 {
-		kept = f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown))
+		spent := lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown)
+		kept = f.Child.Ledger.Without(func(e ledger.Entry) bool { return spent(e) && !r.keepsCreation(f, e) })
 	}
 	return f.keptByOperator(r, kept).
 		Merge(grant.Allowances...).

@@ -313,6 +313,9 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	f.parentInitiators, f.initiatorsAboveParent = f.index.InitiatorsOf(above.chain), f.index.InitiatorsAbove(above.chain)
 	f.approveKey = ledger.AnnotationKey(r.current(), ledger.NameApprove)
 	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)
+	if f.parentObject != nil && !f.MayExercise() {
+		f.Parent.Ledger = ceased(ctx, f.parentObject, f.Parent.Policies, f.Parent.Ledger)
+	}
 
 	f.Groups = r.groupsBelow(f.index)
 	f.claim = r.newClaim(f.index)
@@ -415,7 +418,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 			effective, f.hasMissed = effective.Merge(marks...), true
 		}
 	}
-	f.Child.Ledger = effective.Without(ledger.Entry.IsWithheld)
+	f.Child.Ledger = r.ceasedFor(ctx, f.OwnPolicies, effective.Without(ledger.Entry.IsWithheld))
 	f.Child.Blind = f.Child.Phase() == v1alpha1.PhaseInitializing && lifecycle.Blind(r.old, f.OwnPolicies, g.now())
 	if len(f.OwnPolicies) > 0 {
 		f.Child.Standing = g.standing(ctx, r.old, f.OwnPolicies, effective, rec)

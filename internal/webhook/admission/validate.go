@@ -206,6 +206,8 @@ func refusal(r *request, o *outcome) (admission.Response, bool) {
 		return refusedDisturbing(f), true
 	case len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale):
 		return refused(f, grant), true
+	case o.justCeased:
+		return refusedCeased(f), true
 	case len(o.deviates.foreign) > 0:
 		return refusedForeign(r, f, o.deviates.foreign), true
 	default:
