@@ -17,6 +17,7 @@ limitations under the License.
 package decision
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -165,4 +166,20 @@ func withRuleFor(policies []*policy.Policy, text string) []*policy.Policy {
 // intersect returns what two lists have in common.
 func intersect(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
+}
+
+// NothingThere ends what a requester is told who approves a field that the object does not have.
+const NothingThere = ", and nothing is withheld there: there is nothing to approve"
+
+// givesParent is in what a requester is told who may not give an object a parent.
+const givesParent = "the parent %s is for who may initiate on it"
+
+// GivesParent says that giving an object a parent is for others, both as messages name objects.
+func GivesParent(child, parent string) string {
+	return fmt.Sprintf("giving %s "+givesParent, child, parent)
+}
+
+// WouldGiveParent reports whether a message is of a request that was refused as it would have given an object that parent.
+func WouldGiveParent(message, parent string) bool {
+	return strings.Contains(message, " "+fmt.Sprintf(givesParent, parent))
 }

@@ -50,11 +50,61 @@ func (in *Input) Ruleless(acts []Act, through []*policy.Policy) []Act {
 // rule.
 func (in *Input) IsPossible(act Act, through []*policy.Policy) bool {
 	kind, reader := in.Child.GVK.GroupKind(), in.Parent.GVK.GroupKind()
-	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool { return mayAllow(p, kind, act) }) || slices.ContainsFunc(through, func(p *policy.Policy) bool {
-		return slices.ContainsFunc(p.Throughs(), func(e policy.ThroughEntry) bool {
-			return e.Readers.Kind == reader && allows(e.Entry, kind, act)
-		})
+	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool { return mayAllow(p, kind, act) }) ||
+		slices.ContainsFunc(through, func(p *policy.Policy) bool { return mayAllowThrough(p, reader, kind, act) })
+}
+
+// mayAllowThrough reports whether some rule of a policy may allow an act on a child of a kind because its parent, of
+// another kind, reads what changes.
+func mayAllowThrough(p *policy.Policy, reader, kind schema.GroupKind, act Act) bool {
+	return slices.ContainsFunc(p.Throughs(), func(e policy.ThroughEntry) bool {
+		return e.Readers.Kind == reader && allows(e.Entry, kind, act)
 	})
+}
+
+// OnlyThrough filters policies for what the parent reads to those with rules about one of the acts, for messages. There
+// are none where rules of the parent's own policies are about one of them.
+func (in *Input) OnlyThrough(acts []Act, through []*policy.Policy) []*policy.Policy {
+	kind, reader := in.Child.GVK.GroupKind(), in.Parent.GVK.GroupKind()
+	if slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool { return in.countPossible(p, acts) > 0 }) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(through), func(p *policy.Policy) bool {
+		return !slices.ContainsFunc(acts, func(act Act) bool { return mayAllowThrough(p, reader, kind, act) })
+	})
+}
+
+// HelpedBy names who has the acts allowed by approving what is withheld of the parent: the initiators of those of its
+// policies that have, for each of the acts, a rule about it which a change of one of the paths triggers.
+func (in *Input) HelpedBy(paths []string, acts []Act) []string {
+	var helping []*policy.Policy
+	for _, p := range in.Parent.Policies {
+		if !slices.ContainsFunc(acts, func(act Act) bool { return !in.isTriggeredBy(p, paths, act) }) {
+			helping = append(helping, p)
+		}
+	}
+	return policy.InitiatorsIn(helping)
+}
+
+// isTriggeredBy reports whether a change of one of the paths triggers a rule of a policy that may allow an act.
+func (in *Input) isTriggeredBy(p *policy.Policy, paths []string, act Act) bool {
+	return slices.ContainsFunc(paths, func(text string) bool {
+		path, err := change.ParsePath(text)
+		if err != nil {
+			return false
+		}
+		for r := range p.Triggered(path) {
+			if ruleAllows(*r, in.Child.GVK.GroupKind(), act) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// AllowedByEntries reports whether one of some entries is about an act on the child.
+func (in *Input) AllowedByEntries(entries []policy.Entry, act Act) bool {
+	return slices.ContainsFunc(entries, func(e policy.Entry) bool { return allows(e, in.Child.GVK.GroupKind(), act) })
 }
 
 // InitiatorsFor names those who may have the acts allowed by changing the parent, for messages: the initiators of the
@@ -88,9 +138,11 @@ func (in *Input) countPossible(p *policy.Policy, acts []Act) int {
 
 // mayAllow reports whether some rule of a policy may allow an act on a child of a kind.
 func mayAllow(p *policy.Policy, kind schema.GroupKind, act Act) bool {
-	return slices.ContainsFunc(p.Rules, func(r policy.Rule) bool {
-		return r.AllowsAnything() || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool { return allows(e, kind, act) })
-	})
+	return slices.ContainsFunc(p.Rules, func(r policy.Rule) bool { return ruleAllows(r, kind, act) })
+}
+
+func ruleAllows(r policy.Rule, kind schema.GroupKind, act Act) bool {
+	return r.AllowsAnything() || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool { return allows(e, kind, act) })
 }
 
 // IsForOthers reports whether what could allow the acts is for others than the requester, who may not

@@ -200,8 +200,8 @@ func refusedAttaching(f *facts) admission.Response {
 	if f.claim != nil {
 		parent = objectText(f.claim.GVK.Kind, f.claim.Name)
 	}
-	return refusedParent(f, fmt.Sprintf("giving %s the parent %s is for who may initiate on it: %s; nothing of a parent counts that somebody else attaches",
-		objectText(f.Child.GVK.Kind, f.Child.Name), parent, f.ownInitiators()))
+	return refusedParent(f, fmt.Sprintf("%s: %s; nothing of a parent counts that somebody else attaches",
+		decision.GivesParent(objectText(f.Child.GVK.Kind, f.Child.Name), parent), f.ownInitiators()))
 }
 
 // refusedForging answers a request that makes an object claim that a GeneratingPolicy made it.

@@ -44,9 +44,15 @@ func (f *facts) inVain(v decision.Verdict) *inVain {
 		return nil
 	}
 	isWithheld := len(v.Withheld)+len(f.HoldingBack()) > 0
-	// While something is withheld, not even what takes no rule goes on.
-	if impossible := f.Impossible(v.Uncovered, f.readByParent()); len(impossible) > 0 && !isWithheld {
-		return &inVain{why: noRuleAllows(impossible, v.Uncovered), remedy: f.withoutRule(v)}
+	if impossible := f.Impossible(v.Uncovered, f.readByParent()); len(impossible) > 0 {
+		why := noRuleAllows(impossible, v.Uncovered)
+		if !isWithheld {
+			return &inVain{why: why, remedy: f.withoutRule(v)}
+		}
+		// While something is withheld, not even what takes no rule goes on; but to approve that promises nothing here.
+		if slices.ContainsFunc(impossible, func(act decision.Act) bool { return !f.isUpgraded(act) }) {
+			return &inVain{why: fmt.Sprintf("which %s, %s", f.allowing(v), why), remedy: f.withoutRule(v)}
+		}
 	}
 	if !f.IsForOthers(v.Uncovered) {
 		return f.withoutAllowance(v, isWithheld)
@@ -87,16 +93,25 @@ func (f *facts) readByParent() []*policy.Policy {
 	return f.index.ReadBy(f.Parent.GVK.GroupKind(), f.Child.GVK.GroupKind())
 }
 
+// isUpgraded reports whether an UpgradeAllowance for the requester that selects the parent is about an act, which may let it
+// through once nothing of the parent is withheld.
+func (f *facts) isUpgraded(act decision.Act) bool {
+	return slices.ContainsFunc(f.upgrades, func(a upgradeAsked) bool { return a.selects && f.AllowedByEntries(a.Entries, act) })
+}
+
 // withoutRule says what helps where no rule would.
 func (f *facts) withoutRule(v decision.Verdict) string {
 	ways := []string{"another rule"}
 	if f.Requester.IsServiceAccount() {
 		ways = append(ways, "an UpgradeAllowance")
 	}
+	if len(v.Withheld)+len(f.HoldingBack()) > 0 {
+		ways = []string{strings.Join(ways, " or ") + onceEnded + ","}
+	}
 	if !f.carriesNoReason {
 		ways = append(ways, "breaking the glass")
 	}
-	takes := strings.Join(ways, " or ")
+	takes := strings.TrimSuffix(strings.Join(ways, " or "), ",")
 	if f.isMoved() {
 		takes += ". Who may initiate on both parents moves it in two writes: the first takes it away from the one that it has, the second gives it the other one"
 	}

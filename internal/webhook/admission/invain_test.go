@@ -118,6 +118,46 @@ spec:
       conditions: ["has(object.metadata.annotations.incident)"]
 `
 
+// readyRules lets others allow what is no rule's of the policy for Deployments.
+const readyRules = `
+metadata: {name: ready}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: ready-team, mayInitiate: true}]
+  rules:
+  - trigger: spec.minReadySeconds
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, mutations: [{jsonPath: spec.minReadySeconds}]}]
+`
+
+// allRules lets others allow anything by any change of a Deployment.
+const allRules = `
+metadata: {name: all}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: ops, mayInitiate: true}]
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]
+`
+
+// readRules lets what a ConfigMap holds change the ReplicaSets of Deployments that name it.
+const readRules = `
+metadata: {name: read}
+spec:
+  for: {apiVersion: v1, kind: ConfigMap}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: config-team, mayInitiate: true}]
+  rules:
+  - trigger: data
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.minReadySeconds}]
+      through: {apiGroup: apps, apiVersion: v1, resource: deployments, namedBy: [spec.config]}
+`
+
 // What a denial advises helps who gets it.
 func TestDenialAdvises(t *testing.T) {
 	const (
@@ -154,6 +194,16 @@ func TestDenialAdvises(t *testing.T) {
 		rs := replicaSet(replicas)
 		_ = unstructured.SetNestedField(rs.Object, int64(9), "spec", "minReadySeconds")
 		return counted(rs)
+	}
+	reading := func(obj *unstructured.Unstructured, name string) *unstructured.Unstructured {
+		_ = unstructured.SetNestedField(obj.Object, name, "spec", "config")
+		return obj
+	}
+	src := func() *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "src", "namespace": "default", "uid": "uid-src"},
+			"data": map[string]any{"a": "1"},
+		}}
 	}
 	tests := map[string]struct {
 		user, subresource string
@@ -279,6 +329,37 @@ func TestDenialAdvises(t *testing.T) {
 			user: "olga", groups: []string{"on-call"}, before: replicaSet(3), after: readyAfter(3), above: withheld(), policies: []string{incidentRules},
 			want: "which allows nothing while the change of spec.replicas by mallory is withheld. " + initiator + "'spec.replicas@c8b860bc0af6'.",
 		},
+		"what no rule is about, while something is withheld": {
+			user: deployer, before: replicaSet(3), above: withheld(),
+			want: "which allows nothing while the change of spec.replicas by mallory is withheld, and no rule allows that, whatever changes. " +
+				"It takes another rule or an UpgradeAllowance, once what is withheld is approved or taken back, or breaking the glass.",
+		},
+		"what the initiators of one policy approve, and those of another may allow": {
+			user: deployer, before: replicaSet(3), after: readyAfter(3), above: withheld(), policies: []string{readyRules},
+			want: "which allows nothing while the change of spec.replicas by mallory is withheld. Group platform-team may approve that: " +
+				"kubectl annotate -n default deployment web kausality.io/approve='spec.replicas@c8b860bc0af6'. After that Group ready-team may allow it by changing Deployment web.",
+		},
+		"what the initiators of two policies approve, one of which allows it": {
+			user: deployer, before: replicaSet(3), after: readyAfter(3), above: withheld(), policies: []string{allRules},
+			want: "which allows nothing while the change of spec.replicas by mallory is withheld. Group ops may allow it by changing Deployment web, or approve what is already there: " +
+				"kubectl annotate -n default deployment web kausality.io/approve='spec.replicas@c8b860bc0af6'.",
+		},
+		"what a change of that allows which the parent reads": {
+			user: deployer, before: replicaSet(3), after: readyAfter(3), above: reading(deployment(3), "src"), policies: []string{readRules},
+			want: "which allows nothing now. Group config-team may allow it by changing ConfigMap src, which Deployment web reads, or approve what is already there: " +
+				"kubectl annotate -n default configmap src kausality.io/approve='*'.",
+		},
+		"the same, of a parent that reads none": {
+			user: deployer, before: replicaSet(3), after: readyAfter(3), policies: []string{readRules},
+			want: "which allows nothing now. Group config-team may allow it by changing a ConfigMap that Deployment web reads; it reads none now that AllowancePolicy read is for.",
+		},
+		"the same, while something of the parent is withheld": {
+			user: deployer, before: replicaSet(3), after: readyAfter(3), above: reading(withheld(), "src"), policies: []string{readRules},
+			want: "which allows nothing while the change of spec.replicas by mallory is withheld. Group platform-team may approve that: " +
+				"kubectl annotate -n default deployment web kausality.io/approve='spec.replicas@c8b860bc0af6'. " +
+				"After that Group config-team may allow it by changing ConfigMap src, which Deployment web reads, or approve what is already there: " +
+				"kubectl annotate -n default configmap src kausality.io/approve='*'.",
+		},
 		"a deletion that no rule is about": {
 			user: deployer, before: replicaSet(3),
 			want: "and no rule allows that, whatever changes. It takes another rule or an UpgradeAllowance or breaking the glass.",
@@ -319,8 +400,8 @@ func TestDenialAdvises(t *testing.T) {
 				above = deployment(3)
 			}
 			w := &world{
-				cached:  map[string]*unstructured.Unstructured{"Shop/web": shop(t), key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3)},
-				live:    map[string]*unstructured.Unstructured{"Shop/web": shop(t), key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3), key("Pod", "web-1-a"): pod()},
+				cached:  map[string]*unstructured.Unstructured{"Shop/web": shop(t), key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3), key("ConfigMap", "src"): src()},
+				live:    map[string]*unstructured.Unstructured{"Shop/web": shop(t), key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3), key("Pod", "web-1-a"): pod(), key("ConfigMap", "src"): src()},
 				records: map[types.UID]*v1alpha1.AllowanceRecord{},
 			}
 			_, validator := w.hooks(t, append([]string{deploymentPolicy}, tc.policies...)...)

@@ -17,6 +17,7 @@ limitations under the License.
 package admission
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,20 +120,81 @@ func (f *facts) remedy(v decision.Verdict) string {
 	if strays := f.straysInTheWay(); len(strays) > 0 {
 		return f.strayRemedy(f.parentInitiators, f.approveKey, strays...)
 	}
+	if text := f.changeWhatIsRead(v); text != "" && len(v.Withheld) == 0 {
+		return text
+	}
 	if len(f.parentInitiators) == 0 {
 		return "Nobody may initiate changes of " + f.parentText() + "."
 	}
-	paths := []string{v1alpha1.Any}
 	if len(v.Withheld) > 0 {
-		paths = decision.Approvals(v.Withheld.Allowances())
+		return f.approveFirst(v)
 	}
 	who, where := f.allowers(v)
-	do := "allow it"
+	return fmt.Sprintf("%s may %s by changing %s, or approve what is already there: %s.", anyOf(who), f.toAllow(where), where,
+		f.approveParent(v1alpha1.Any))
+}
+
+// approveParent returns the command that approves paths of the parent.
+func (f *facts) approveParent(paths ...string) string {
+	return f.approveCommand(f.parent.Group, f.parent.Kind, f.Parent.Namespace, f.parentApproveKey, paths, f.parent.Name)
+}
+
+// toAllow says what somebody does by changing something: allowing it, or, further up, having it allowed.
+func (f *facts) toAllow(where string) string {
 	if where != f.parentText() {
-		do = "have it allowed"
+		return "have it allowed"
 	}
-	return fmt.Sprintf("%s may %s by changing %s, or approve what is already there: %s.", anyOf(who), do, where,
-		f.approveCommand(f.parent.Group, f.parent.Kind, f.Parent.Namespace, f.parentApproveKey, paths, f.parent.Name))
+	return "allow it"
+}
+
+// approveFirst says who can do what about a denial while something of the parent is withheld. That its approval allows
+// what is denied is promised only of those by whose rules it does.
+func (f *facts) approveFirst(v decision.Verdict) string {
+	paths := withheldPaths(v.Withheld.Allowances())
+	approvers, where := f.approversOfParent(paths)
+	command := f.approveParent(decision.Approvals(v.Withheld.Allowances())...)
+	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
+	who := approvers
+	if where == f.parentText() && !slices.ContainsFunc(v.Uncovered, func(act decision.Act) bool { return !possible(act) }) {
+		helps := f.HelpedBy(paths, v.Uncovered)
+		who = slices.DeleteFunc(slices.Clone(approvers), func(name string) bool { return !slices.Contains(helps, name) })
+	}
+	if len(who) > 0 {
+		return fmt.Sprintf("%s may %s by changing %s, or approve what is already there: %s.", anyOf(who), f.toAllow(where), where, command)
+	}
+	text := fmt.Sprintf("%s may approve that: %s.", anyOf(approvers), command)
+	if read := f.changeWhatIsRead(v); read != "" {
+		return text + " After that " + read
+	}
+	who, where = f.allowers(v)
+	return fmt.Sprintf("%s After that %s may %s by changing %s.", text, anyOf(who), f.toAllow(where), where)
+}
+
+// changeWhatIsRead says who may allow what was denied by changing what the parent reads, where no rule of the parent's
+// own policies is about it; else nothing.
+func (f *facts) changeWhatIsRead(v decision.Verdict) string {
+	through := f.OnlyThrough(v.Uncovered, f.readByParent())
+	if len(through) == 0 {
+		return ""
+	}
+	out := make([]string, 0, len(f.Referents))
+	for _, r := range f.Referents {
+		if len(r.Initiators) == 0 || len(f.OnlyThrough(v.Uncovered, r.Policies)) == 0 {
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s may allow it by changing %s, which %s reads, or approve what is already there: %s.", anyOf(r.Initiators), objectText(r.GVK.Kind, r.Name),
+			f.parentText(), f.approveCommand(r.GVK.Group, r.GVK.Kind, r.Namespace, r.ApproveKey, []string{v1alpha1.Any}, r.Name)))
+	}
+	if len(out) > 0 {
+		const most = 3
+		return strings.Join(out[:min(len(out), most)], " ")
+	}
+	kinds := make([]string, 0, len(through))
+	for _, p := range through {
+		kinds = append(kinds, p.For.Kind)
+	}
+	return fmt.Sprintf("%s may allow it by changing a %s that %s reads; it reads none now that AllowancePolicy %s is for.", anyOf(policy.InitiatorsIn(through)),
+		strings.Join(slices.Compact(slices.Sorted(slices.Values(kinds))), " or a "), f.parentText(), listedNames(through))
 }
 
 // adoptionRemedy says what helps whose request would make the object a stray, and does more than that.
@@ -202,6 +264,9 @@ func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decisio
 	b.WriteString("; ")
 	if len(problems) > 0 {
 		b.WriteString("once it does, ")
+	} else if notMet := decision.NotMet(context.Background(), f.OwnPolicies, f.Child, paths...); len(notMet) > 0 {
+		// Who may has no better luck before.
+		fmt.Fprintf(&b, "once this holds of it, %s, ", strings.Join(notMet, " and "))
 	}
 	fmt.Fprintf(&b, "%s may approve it: %s", anyOf(who), f.approving(withheld))
 	return b.String()
@@ -241,16 +306,22 @@ func (f *facts) isAct(paths []string) bool {
 }
 
 // allowers returns who may have what is denied allowed by changing something, and what that is: the parent, for the
-// initiators of those of its policies whose rules are about that, or about what is withheld of the parent; else what
-// owns it, for those further up.
+// initiators of those of its policies whose rules are about that; else what owns it, for those further up.
 func (f *facts) allowers(v decision.Verdict) (who []string, where string) {
-	own := f.InitiatorsFor(v.Uncovered)
-	if paths := withheldPaths(v.Withheld.Allowances()); len(paths) > 0 {
-		own = decision.Approvers(f.Parent.Policies, f.initiatorsAboveParent, paths...)
-		if decision.ApproversAbove(f.Parent.Policies, f.initiatorsAboveParent, paths...) {
-			own = nil
-		}
+	return f.orAbove(f.InitiatorsFor(v.Uncovered))
+}
+
+// approversOfParent returns who may approve what is withheld of the parent at some paths, and by changing what they may
+// have it end as well.
+func (f *facts) approversOfParent(paths []string) (who []string, where string) {
+	if decision.ApproversAbove(f.Parent.Policies, f.initiatorsAboveParent, paths...) {
+		return f.orAbove(nil)
 	}
+	return f.orAbove(decision.Approvers(f.Parent.Policies, f.initiatorsAboveParent, paths...))
+}
+
+// orAbove returns initiators of the parent, with the parent, or, where there are none, those further up, with what owns it.
+func (f *facts) orAbove(own []string) (who []string, where string) {
 	switch {
 	case len(own) > 0:
 		return own, f.parentText()

@@ -365,3 +365,28 @@ func TestCommandsNameAVersion(t *testing.T) {
 		t.Errorf("approveCommand() = %s, want %s", got, want)
 	}
 }
+
+// TestWarningOfConditions says with the command that approves a change what has to hold before.
+func TestWarningOfConditions(t *testing.T) {
+	const condition = "has(object.metadata.annotations) && 'ticket' in object.metadata.annotations"
+	conditional := strings.Replace(freePolicy, "  - trigger: spec\n", "  - trigger: spec\n    conditions: [\""+condition+"\"]\n", 1)
+	ticketed := func(replicas int64) *unstructured.Unstructured {
+		return annotate(deployment(replicas), "ticket", "T-1")
+	}
+	for name, tc := range map[string]struct {
+		before, after *unstructured.Unstructured
+		want          string
+	}{
+		"it holds":         {before: ticketed(3), after: ticketed(5), want: "as mallory may not initiate it; Group platform-team may approve it: "},
+		"it does not hold": {before: deployment(3), after: deployment(5), want: "as mallory may not initiate it; once this holds of it, " + condition + " (AllowancePolicy free), Group platform-team may approve it: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mutator, validator := (&world{}).hooks(t, conditional)
+			tc.after.SetAnnotations(patched(t, tc.after, mutator.Handle(t.Context(), asking(t, "mallory", nil, tc.before, tc.after))))
+			resp := validator.Handle(t.Context(), asking(t, "mallory", nil, tc.before, tc.after))
+			if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], tc.want) {
+				t.Errorf("warnings %q, want one with %q", resp.Warnings, tc.want)
+			}
+		})
+	}
+}

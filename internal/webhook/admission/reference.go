@@ -232,6 +232,7 @@ func (g *Gatherer) referent(
 		ResourceVersion: obj.GetResourceVersion(),
 		ApproveKey:      ledger.AnnotationKey(obj, ledger.NameApprove),
 		Initiators:      f.index.InitiatorsOf(chain),
+		Policies:        policies,
 		Ledger:          effective,
 		Standing:        g.parentStanding(ctx, obj, policies, effective, rec),
 	}

@@ -390,7 +390,7 @@ var resources = map[string]string{
 	"HorizontalPodAutoscaler": "horizontalpodautoscalers", "ScaledObject": "scaledobjects",
 	"StatefulSet": "statefulsets", "ControllerRevision": "controllerrevisions",
 	"Database": "databases", "XDatabase": "xdatabases", "Instance": "instances", "Bucket": "buckets",
-	"WebApp": "webapps",
+	"WebApp": "webapps", "ConfigMap": "configmaps",
 }
 
 func (served) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
