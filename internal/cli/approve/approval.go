@@ -125,6 +125,10 @@ func (a *approval) planOnce(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if i := slices.IndexFunc(report.Warnings, func(text string) bool { return strings.HasSuffix(text, decision.NothingThere) }); i >= 0 {
+		// It may be a slip of the pen, and what is meant may be another of the fields.
+		return nil, errors.New("nothing is approved: " + report.Warnings[i])
+	}
 	report.DryRun = true
 	a.noteStrays(report)
 	if len(report.Added) == 0 && len(report.Warnings) == 0 && len(a.stillWithheld(now)) == 0 && len(report.Removed) > 0 {

@@ -323,6 +323,14 @@ Warning: not all is approved
 			options: options{yes: true},
 			wantErr: "nothing is approved: mallory may not approve changes of ReplicaSet web-1",
 		},
+		"a field that is not there, beside one that is": {
+			world: world{
+				withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}},
+				warning: "kausality: ReplicaSet web-1 has no field spec.replica, and nothing is withheld there: there is nothing to approve",
+			},
+			options: options{yes: true},
+			wantErr: "nothing is approved: ReplicaSet web-1 has no field spec.replica, and nothing is withheld there: there is nothing to approve",
+		},
 		"nothing to approve": {
 			world: world{grants: [][]v1alpha1.Allowance{nil}},
 			wantErr: "nothing of ReplicaSet/web-1 in namespace shop is withheld: name what to approve with --path, " +

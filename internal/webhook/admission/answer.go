@@ -189,10 +189,13 @@ func (r *request) approvalWarnings(o *outcome) []string {
 			strings.Join(o.notApproved(), ", "), subject, o.mayNotInitiate(o.notApproved()), whoMayApprove(o.approversOf(o.notApproved()))))
 	case len(a.changes) > 0 && len(o.grant.Allowances) == 0 && !o.approves() && len(unruled) == 0:
 		out = append(out, fmt.Sprintf("kausality: nothing of %s was approved: no rule that %s may initiate is about it", subject, o.Requester.Username))
-	case len(a.unknown) > 0:
+	}
+	// Whatever becomes of the other paths: nothing came of these.
+	if len(a.unknown) > 0 {
 		out = append(out, fmt.Sprintf("kausality: not approved on %s, as they are no field paths: %s", subject, strings.Join(a.unknown, ", ")))
-	case len(a.missing) > 0:
-		out = append(out, fmt.Sprintf("kausality: %s has no field %s, and nothing is withheld there: there is nothing to approve", subject, strings.Join(a.missing, ", ")))
+	}
+	if len(a.missing) > 0 {
+		out = append(out, fmt.Sprintf("kausality: %s has no field %s"+decision.NothingThere, subject, strings.Join(a.missing, ", ")))
 	}
 	if a.allowed && len(unruled) > 0 {
 		out = append(out, fmt.Sprintf("kausality: the change of %s of %s is not approved: no rule of a policy in effect that denies is about it, so that nothing holds "+

@@ -48,7 +48,7 @@ type approval struct {
 	since []string
 	// settled are paths of which a digest says what somebody looked at, and at which nothing is withheld any more.
 	settled []string
-	// missing are paths at which the object has no field, and nothing is withheld.
+	// missing are paths at which the object has no field, and nothing is withheld: nothing is approved there.
 	missing []string
 }
 
@@ -138,10 +138,20 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 	// What is withheld there is known with the value that it replaced.
 	if held := withheldAt(st, text); len(held) > 0 {
 		changes = held
-	} else if err == nil && !slices.ContainsFunc(changes, func(c change.Change) bool { return c.Old != nil || c.New != nil || st.WaitsAt(c.Path) }) {
+	} else if err == nil && !r.isOfAll(f, text) && !slices.ContainsFunc(changes, func(c change.Change) bool { return c.Old != nil || c.New != nil || st.WaitsAt(c.Path) }) {
+		// It would be the cause of what a rule gives for any field there, in the name of who mistyped it.
 		a.missing = append(a.missing, text)
+		return
 	}
 	a.changes = append(a.changes, changes...)
+}
+
+// isOfAll reports whether a path is of an approval of everything, as another replica has answered it: that is of each
+// field that triggers a rule, there or not.
+func (r *request) isOfAll(f *facts, text string) bool {
+	return r.again != nil && r.again.elsewhere && slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool {
+		return slices.ContainsFunc(p.Rules, func(rule policy.Rule) bool { return rule.Trigger.String() == text })
+	})
 }
 
 // isHeldAround reports whether anything is withheld at, below or above a path; no path is anywhere.

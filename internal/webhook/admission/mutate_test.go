@@ -222,7 +222,7 @@ func TestMutate(t *testing.T) {
 		},
 		"approved, but no rule is about it": {
 			user: "alice", groups: platformTeam, before: unsettled(deployment(5)),
-			after: annotate(unsettled(deployment(5)), "kausality.io/approve", "spec.paused"),
+			after: annotate(unsettled(deployment(5)), "kausality.io/approve", "metadata.name"),
 			want:  map[string]string{}, warns: "no rule that alice may initiate is about it",
 		},
 		"an approval that was there before is nobody's": {
@@ -240,7 +240,7 @@ func TestMutate(t *testing.T) {
 		},
 		"what was copied of a child before stays": {
 			user: "alice", groups: platformTeam, before: annotate(deployment(3), replicaSetLedger, old),
-			after: annotate(annotate(deployment(3), replicaSetLedger, old), "kausality.io/approve", "nothing"), want: map[string]string{replicaSetLedger: old}, warns: "nothing of",
+			after: annotate(annotate(deployment(3), replicaSetLedger, old), "kausality.io/approve", "nothing"), want: map[string]string{replicaSetLedger: old}, warns: "has no field nothing",
 		},
 		"a ledger that a controller copies back says nothing": {
 			user: deployer, before: deployment(3), after: annotate(deployment(3), ledgerKey, old), want: map[string]string{ledgerKey: ""}, warns: "has no effect",
