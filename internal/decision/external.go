@@ -153,7 +153,7 @@ func goOnWith(covering ledger.Ledger) func(ledger.Entry) bool {
 // parent changes nothing outside.
 func (in *Input) deletingSources(v Verdict) []source {
 	verbs := in.deletingVerbs(in.Parent.Policies)
-	if len(verbs) == 0 {
+	if len(verbs) == 0 || in.IsStray() {
 		return nil
 	}
 	from, ok := in.fromDeletion(v)
@@ -203,7 +203,7 @@ func (in *Input) ExternalDeletion(v Verdict, parentPolicies []*policy.Policy) bo
 		}
 	}
 	going := in.ParentState == ParentGone || in.ParentState == ParentFound && in.Parent.Deleting
-	return going && in.Deletion != nil && deletes(in.deletingVerbs(parentPolicies))
+	return going && !in.wasStray() && in.Deletion != nil && deletes(in.deletingVerbs(parentPolicies))
 }
 
 func deletes(verbs []string) bool {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
@@ -301,6 +302,27 @@ rules:
 	}
 }
 
+// TestStrayOfWhatGoes has what is done to a stray while its parent goes open nothing: the parent's initiator has not said
+// what it stands for.
+func TestStrayOfWhatGoes(t *testing.T) {
+	sections := compile(t, "sections", shopSpec+shopSections)
+	for name, stray := range map[string]bool{"a stray": true, "another child": false} {
+		t.Run(name, func(t *testing.T) {
+			in := &aRequest(composing, Update, bucketGVK, "b").changing(t, "1", "2", "spec.guarded").
+				of(shopGVK, "web", []*policy.Policy{sections}).Input
+			in.Gate = inCloud
+			in.Parent.Deleting, in.Deletion = true, &v1alpha1.Deletion{User: "alice", Initiator: "alice"}
+			if stray {
+				in.Parent.Strays = sets.New("uid-of-b")
+			}
+			v := Decide(t.Context(), in)
+			if grant := Grants(t.Context(), in, v); grant.OpensGate() == stray {
+				t.Errorf("%s, and its gate opens: %t", v.Reason, !stray)
+			}
+		})
+	}
+}
+
 func TestExternalDeletion(t *testing.T) {
 	sections := compile(t, "sections", shopSpec+shopSections)
 	silent := compile(t, "silent", shopSpec)
@@ -312,6 +334,7 @@ deleting: {policies: [{target: {external: {kind: Bucket}}, relation: External, v
 	byAlice := &v1alpha1.Deletion{User: "alice", Initiator: "alice"}
 	gone := func(in *Input) { in.ParentState, in.Deletion = ParentGone, byAlice }
 	going := func(in *Input) { in.Parent.Deleting, in.Deletion = true, byAlice }
+	strayB := func(in *Input) { in.Parent.Strays = sets.New("uid-of-b") }
 	deletion := func(who policy.Requester, p *policy.Policy, allowances ...v1alpha1.Allowance) *request {
 		return aRequest(who, Delete, bucketGVK, "b").of(shopGVK, "web", []*policy.Policy{p}, allowances...)
 	}
@@ -322,6 +345,9 @@ deleting: {policies: [{target: {external: {kind: Bucket}}, relation: External, v
 	}{
 		"the parent goes":                        {request: deletion(composing, sections).with(going), want: true},
 		"the collector follows":                  {request: deletion(collector, sections).with(gone), want: true},
+		"a stray of a parent that goes":          {request: deletion(composing, sections).with(going).with(strayB)},
+		"a stray of a parent that is gone":       {request: deletion(collector, sections).with(gone).with(strayB)},
+		"another child of a parent with a stray": {request: deletion(collector, sections).with(gone).with(func(in *Input) { in.Parent.Strays = sets.New("another") }), want: true},
 		"nobody knows who deleted the parent":    {request: deletion(collector, sections).with(gone).with(func(in *Input) { in.Deletion = nil })},
 		"no section says so":                     {request: deletion(composing, silent).with(going)},
 		"a steady parent":                        {request: deletion(collector, sections)},

@@ -97,6 +97,12 @@ func (in *Input) IsStray() bool {
 	return in.Parent.Strays.Has(in.Child.UID)
 }
 
+// wasStray reports whether the child is a stray, also where the parent that adopted it is gone. What goes with
+// a parent, and is outside, is what the parent had with a cause: of a stray nobody has said what it stands for.
+func (in *Input) wasStray() bool {
+	return in.IsStray() || in.ParentState == ParentGone && in.Parent.Strays.Has(in.Child.UID)
+}
+
 // makesRoom reports whether the act deletes a child while a stray of its kind is alive:
 // the controller would delete the one to keep the other. That nobody has allowed who changed
 // something, as who maintains the parent, or only made it, has not. An eviction is for the sake of

@@ -54,6 +54,8 @@ type Driver interface {
 	// IsNamed reports whether an object's metadata gives it the name that a hash is of; the
 	// empty one is of any.
 	IsNamed(obj *unstructured.Unstructured, hash string) bool
+	// SharesName reports whether the metadata of two objects of a kind give the same name to what they stand for.
+	SharesName(a, b *unstructured.Unstructured) bool
 	// IsOutside reports whether what an object stands for is there, as far as the object
 	// shows.
 	IsOutside(obj *unstructured.Unstructured) bool

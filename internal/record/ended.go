@@ -57,7 +57,8 @@ func End(status *v1alpha1.AllowanceRecordStatus, now time.Time) *v1alpha1.Allowa
 	}
 	status.Active, status.ActiveCount, status.WithheldCount, status.FirstSeen = nil, 0, 0, nil
 	status.PendingGrants, status.Consumed = nil, nil
-	status.Adopting, status.AdoptingSince, status.Strays, status.SetAside, status.IgnoredParents = false, nil, nil, nil, nil
+	// Its strays outlive it: the garbage collector deletes them, and what they stand for outside stays (D16).
+	status.Adopting, status.AdoptingSince, status.SetAside, status.IgnoredParents = false, nil, nil, nil
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionOverdue)
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionParentIgnored)
 	status.Blocked, status.AnsweredDenials = nil, status.Denials

@@ -177,8 +177,13 @@ func (s *Store) KeepDeletion(ctx context.Context, ref v1alpha1.TargetReference, 
 	if rec.Status.Deletion != nil {
 		return nil
 	}
+	strays, err := s.StraysOf(ctx, ref.UID)
+	if err != nil {
+		return err
+	}
 	rec.Status = v1alpha1.AllowanceRecordStatus{
 		Phase: v1alpha1.PhaseDeleting, ParentUID: new(types.UID), EndedAt: &d.Time, Deletion: &d, History: WithHistory(nil, DeletedEntry(&d)),
+		Strays: strays,
 	}
 	if err := s.writeStatus(ctx, rec); !apierrors.IsConflict(err) { // Who was faster says the same.
 		return err

@@ -309,6 +309,11 @@ func (r *records) DeletionOf(context.Context, types.UID) (*v1alpha1.Deletion, er
 	return nil, nil
 }
 
+// StraysOf implements admission.Records.
+func (r *records) StraysOf(context.Context, types.UID) ([]v1alpha1.StrayChild, error) {
+	return nil, nil
+}
+
 // Observe implements admission.Records.
 func (r *records) Observe(record.Outcome) {}
 

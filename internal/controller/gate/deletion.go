@@ -112,7 +112,10 @@ func (v view) heldMessage(held *gate.Hold) string {
 	if v.initiatorsDelete() {
 		why = "nothing allows that one to delete"
 	}
-	message := fmt.Sprintf("The deletion by %s is held back: %s what this %s stands for outside. ", by(held), why, v.obj.GetKind())
+	if v.stray {
+		why = "its parent adopted it without a cause, so that what allows to delete things of the parent does not allow to delete"
+	}
+	message := fmt.Sprintf("The deletion by %s is held back: %s what this %s stands for outside.%s ", by(held), why, v.obj.GetKind(), v.strayNote)
 	if v.initiatorsDelete() {
 		message += "Once somebody who may initiate on the object deletes it as well, with kubectl delete, both go. "
 	}

@@ -22,6 +22,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/gate"
@@ -141,6 +142,9 @@ func (r *Reconciler) placeDeletion(ctx context.Context, v *view, target gate.Tar
 	if !ok {
 		return nil
 	}
+	if err := r.placeStray(ctx, v, parent); err != nil || v.stray {
+		return err
+	}
 	rec, err := r.Records.OfUID(ctx, parent.UID)
 	if err != nil {
 		return err
@@ -154,6 +158,20 @@ func (r *Reconciler) placeDeletion(ctx context.Context, v *view, target gate.Tar
 		entry, known := r.Catalog.Get(name)
 		return known && letsDelete(entry.Policy, target)
 	})
+	return nil
+}
+
+// placeStray says whether an object is a stray of its parent, or was when that went. Nobody has said of a stray that what it
+// stands for is the parent's, so that what lets the parent's things go does not count for it.
+func (r *Reconciler) placeStray(ctx context.Context, v *view, parent lineage.Ref) error {
+	strays, err := r.Records.StraysOf(ctx, parent.UID)
+	if err != nil {
+		return err
+	}
+	v.stray = slices.ContainsFunc(strays, func(s v1alpha1.StrayChild) bool { return s.UID == v.obj.GetUID() })
+	if v.stray {
+		v.strayNote = gate.DescribeStray(v.driver, v.obj, gate.Sharing(v.driver, v.obj, r.Holders.List(ctx, v.obj.GroupVersionKind())))
+	}
 	return nil
 }
 

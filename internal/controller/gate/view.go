@@ -71,6 +71,10 @@ type view struct {
 	// deletionUntold says that what is above goes, is gone, or is about to go with its namespace, and
 	// nobody has said yet by which policies.
 	deletionUntold bool
+	// stray says that the object is a stray of its parent, of whose deletion nothing outside may come, and strayNote
+	// what it stands for.
+	stray     bool
+	strayNote string
 	// uncreated says that what the object stands for was never there, and nothing in its ledger lets
 	// it be created; mayCreate, that something above may do so by now.
 	uncreated, mayCreate bool

@@ -17,6 +17,7 @@ limitations under the License.
 package crossplane
 
 import (
+	"cmp"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -71,6 +72,15 @@ func (Driver) NameOf(obj *unstructured.Unstructured) string {
 		name = ""
 	}
 	return change.CanonicalHash(map[string]any{ExternalNameAnnotation: name})
+}
+
+// SharesName implements gate.Driver.
+func (Driver) SharesName(a, b *unstructured.Unstructured) bool {
+	return outsideName(a) == outsideName(b)
+}
+
+func outsideName(obj *unstructured.Unstructured) string {
+	return cmp.Or(obj.GetAnnotations()[ExternalNameAnnotation], obj.GetName())
 }
 
 // IsNamed implements gate.Driver.

@@ -197,6 +197,10 @@ func (r *request) approvalWarnings(o *outcome) []string {
 	if len(a.missing) > 0 {
 		out = append(out, fmt.Sprintf("kausality: %s has no field %s"+decision.NothingThere, subject, strings.Join(a.missing, ", ")))
 	}
+	if a.allowed && a.adoption && o.outsideNote != "" && o.mayApproveAdoption() {
+		out = append(out, fmt.Sprintf("kausality: %s is no stray of %s any more, and what is allowed of that covers what it stands for outside.%s "+
+			"Where it is another's, take the owner reference of %s off it before anything is changed or deleted", subject, o.parentText(), o.outsideNote, o.parentText()))
+	}
 	if a.allowed && len(unruled) > 0 {
 		out = append(out, fmt.Sprintf("kausality: the change of %s of %s is not approved: no rule of a policy in effect that denies is about it, so that nothing holds "+
 			"back what follows from it; put back what was there, change it, or approve it once such a rule is back", strings.Join(withheldPaths(unruled), ", "), subject))

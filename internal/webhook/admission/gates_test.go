@@ -691,6 +691,10 @@ func TestDeletionIsHeld(t *testing.T) {
 	}
 	deletion := &v1alpha1.Deletion{User: "alice", Initiator: "alice", Trace: []v1alpha1.TraceHop{shopHop("(deleted)")}, Policies: []string{"shop"}}
 	gone := &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{Deletion: deletion}}
+	straying := gone.DeepCopy()
+	straying.Spec.TargetRef.UID = "uid-of-web"
+	straying.Status.Strays = []v1alpha1.StrayChild{{UID: "uid-of-b"}}
+	aStray := func(obj *unstructured.Unstructured) { obj.SetUID("uid-of-b") }
 	inherited := &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{Deletion: &v1alpha1.Deletion{User: "alice", Initiator: "alice"}}}
 	heldFor := func(user string) func(*unstructured.Unstructured) {
 		return with(v1alpha1.AnnotationGateHeld, gate.State{Held: &gate.Hold{User: user}}.Annotations()[v1alpha1.AnnotationGateHeld])
@@ -715,6 +719,14 @@ func TestDeletionIsHeld(t *testing.T) {
 		"the collector follows a parent that is gone": {
 			user: collector, record: gone, object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
 			want: &gate.Hold{User: collector, Initiator: "alice", Allowed: true},
+		},
+		"a stray of a parent that is gone": {
+			user: collector, record: straying, object: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), aStray),
+			want: &gate.Hold{User: collector, Initiator: "alice"},
+		},
+		"a stray of a parent that goes": {
+			user: crossplane, parent: parentGoing(), record: straying, object: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), aStray),
+			want: &gate.Hold{User: crossplane, Initiator: "alice"},
 		},
 		"the same, and nobody knows who deleted the parent": {
 			user: collector, object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),

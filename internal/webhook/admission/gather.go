@@ -118,6 +118,8 @@ type Records interface {
 	KeepDeletion(ctx context.Context, target v1alpha1.TargetReference, deletion v1alpha1.Deletion) error
 	// DeletionOf returns who deleted the object with a uid, or nil.
 	DeletionOf(ctx context.Context, uid types.UID) (*v1alpha1.Deletion, error)
+	// StraysOf returns the strays of an object that may be gone.
+	StraysOf(ctx context.Context, uid types.UID) ([]v1alpha1.StrayChild, error)
 	// Observe takes note of a decision, some time later.
 	Observe(outcome record.Outcome)
 }
@@ -265,6 +267,8 @@ type facts struct {
 	abandoned string
 	// approve is what the request says about approving.
 	approve approval
+	// outsideNote says what a stray stands for outside, where the request makes it one or approves it; empty elsewhere.
+	outsideNote string
 	// approvedBefore are the fields that the mutating webhook has seen approved.
 	approvedBefore []change.Change
 	// glass is what the request says about breaking the glass, and brokenFor is what it is broken for.
@@ -337,6 +341,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	f.Uncreated = f.isUncreated(r)
 	f.approve = r.approval(f)
 	f.Approved = f.approve.changes
+	g.noteStray(ctx, r, f)
 	if r.beyondGenerations(ctx, f) || r.mayMoveSwitch(f) {
 		f.Child.Generation++
 	}

@@ -155,8 +155,11 @@ func (g *Gatherer) gatherOwner(
 				Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind,
 				Namespace: g.namespaceOf(ref, policies[0].For), Name: ref.Name, UID: ref.UID,
 			})
+			if r.driver != nil {
+				p.bounds.Strays, err = g.straysOfGone(ctx, ref.UID)
+			}
 		}
-		return p, nil
+		return p, err
 	}
 	p.chain = ancestry.Chain(ctx, g.Objects, g.Namespaces, index, parent)
 	p.parent = record.TargetOf(parent)

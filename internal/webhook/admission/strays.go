@@ -37,6 +37,7 @@ import (
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/eventrecorder"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -139,6 +140,16 @@ func (g *Gatherer) gatherSurplus(ctx context.Context, r *request, f *facts) erro
 	return nil
 }
 
+// straysOfGone returns the UIDs of the strays of a parent that does not exist any more: what they stand for outside
+// does not go with it (D16).
+func (g *Gatherer) straysOfGone(ctx context.Context, parent types.UID) (sets.Set[string], error) {
+	noted, err := g.Records.StraysOf(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	return uidsOf(append(noted, g.strays.with(nil, parent, doubtNone)...)), nil
+}
+
 // isParentOf reports whether the object names the parent of the request's child as one of its
 // own.
 func (f *facts) isParentOf(obj *unstructured.Unstructured) bool {
@@ -214,6 +225,15 @@ func refusedStray(r *request, f *facts) admission.Response {
 	return resp
 }
 
+// noteStray finds out what a stray stands for outside, where somebody is about to be told of it, or approves it:
+// whose name it has there, whoever made it has said.
+func (g *Gatherer) noteStray(ctx context.Context, r *request, f *facts) {
+	if f.gate == nil || r.new == nil || !f.AdoptsWithoutCause() && (!f.approve.adoption || !f.IsStray()) {
+		return
+	}
+	f.outsideNote = gate.DescribeStray(f.gate, r.new, gate.Sharing(f.gate, r.new, g.Objects.List(ctx, r.gvk)))
+}
+
 // strayText says that an object was adopted without a cause.
 func (f *facts) strayText(r *request) string {
 	return fmt.Sprintf("%s adopts %s without a cause", objectText(f.adopter.Kind, f.adopter.Name), objectText(r.gvk.Kind, r.objectName()))
@@ -230,7 +250,7 @@ func (v *Validator) announceStray(r *request, f *facts) {
 
 // strayNotice says what being a stray means, and how it ends.
 func (f *facts) strayNotice(r *request) string {
-	return fmt.Sprintf("%s: no allowance covers a change of it, and no healing makes room for it. %s", f.strayText(r),
+	return fmt.Sprintf("%s: no allowance covers a change of it, and no healing makes room for it.%s %s", f.strayText(r), f.outsideNote,
 		f.strayRemedy(f.adopterInitiators, ledger.AnnotationKey(r.new, ledger.NameApprove), r.objectName()))
 }
 

@@ -354,6 +354,13 @@ func (s store) DeletionOf(_ context.Context, uid types.UID) (*v1alpha1.Deletion,
 	return nil, nil
 }
 
+func (s store) StraysOf(_ context.Context, uid types.UID) ([]v1alpha1.StrayChild, error) {
+	if rec := s.records[uid]; rec != nil {
+		return rec.Status.Strays, nil
+	}
+	return nil, nil
+}
+
 func (s store) Observe(o record.Outcome) { s.observed = append(s.observed, o) }
 
 func (w *world) Post(n eventrecorder.Notice) { w.notices = append(w.notices, n) }

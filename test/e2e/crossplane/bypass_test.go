@@ -274,7 +274,7 @@ func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstan
 }
 
 func bypasses() []bypass {
-	return slices.Concat(namingOthers(), namingMeanwhile(), disowning(), callingOneselfAuthor(), ridingAlong(), claiming(), composing(), choosing(), choosingMeanwhile(), orphaning(), unkeeping(), finding(), abandoning())
+	return slices.Concat(namingOthers(), namingMeanwhile(), disowning(), callingOneselfAuthor(), ridingAlong(), claiming(), composing(), choosing(), choosingMeanwhile(), orphaning(), unkeeping(), finding(), abandoning(), straying())
 }
 
 // namingOthers returns ways to have alice change what somebody else has in the cloud.
