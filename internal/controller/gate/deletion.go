@@ -37,9 +37,12 @@ func (v view) planDeletion() plan {
 	switch {
 	case held == nil:
 		return plan{}
-	case v.obj.GetAnnotations()[v1alpha1.AnnotationOrphan] == orphaned:
+	case gate.IsOrphaned(v.obj.GetAnnotations()):
 		setting := v.driver.ComputeOrphan(v.obj, v.kind)
 		return v.resume(held, setting, normal(eventOrphaned, "Deleted without what it stands for outside, which stays: "+v1alpha1.AnnotationOrphan+" says so."))
+	case gate.UnclearOrphan(v.obj.GetAnnotations()) != "":
+		message := "The deletion by " + by(held) + " is held back: " + gate.UnclearOrphan(v.obj.GetAnnotations()) + "."
+		return plan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
 	case !v.driver.IsNamed(v.obj, v.state.Name):
 		message := v.renamedMessage() + " What it stands for now is not deleted: put that back, or set " + v1alpha1.AnnotationOrphan + `: "` + orphaned + `" on the object.`
 		return plan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}

@@ -365,6 +365,10 @@ func TestGatePlan(t *testing.T) {
 				Switch: []string{"Observe", "Delete"}, Gone: []string{v1alpha1.AnnotationGateHeld}, Event: eventDeletionAllowed,
 			},
 		},
+		"a deletion that is allowed, of which nobody can tell whether what is outside stays": {
+			bucket: newBucket().gated().annotated(v1alpha1.AnnotationOrphan, "True").held(`{"user":"bob","allowed":true}`),
+			want:   outcome{Reason: reasonHeld, Event: eventDeletionHeld},
+		},
 		"a deletion that leaves what is outside": {
 			bucket: newBucket().gated().annotated(v1alpha1.AnnotationOrphan, "true").held(`{"user":"bob"}`),
 			want: outcome{

@@ -75,11 +75,14 @@ func (o *outcome) releases(r *request) bool {
 
 // releaseWarning tells the requester what has come of asking for that; empty where nobody has.
 func (o *outcome) releaseWarning(r *request) string {
-	if !r.asksToRelease() {
+	said := annotation(r.new, v1alpha1.AnnotationReleaseGate)
+	if said == "" || said == r.stored(v1alpha1.AnnotationReleaseGate) {
 		return ""
 	}
 	object := objectText(r.gvk.Kind, r.objectName())
 	switch {
+	case said != isTrue:
+		return fmt.Sprintf("kausality: %s of %s did nothing: no value but %q counts", v1alpha1.AnnotationReleaseGate, object, isTrue)
 	case !o.gate.lost:
 		return fmt.Sprintf("kausality: %s of %s did nothing: that is for what has kept its gate since it lost its parent; the gates of others go with their policies",
 			v1alpha1.AnnotationReleaseGate, object)

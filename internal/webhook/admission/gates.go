@@ -277,6 +277,9 @@ func (o *outcome) gateWarnings(r *request) []string {
 	if r.asksToOrphan() && !o.mayOrphan(r) {
 		out = append(out, fmt.Sprintf("kausality: %s of %s is for who may initiate on it or above it, and was left as it was", v1alpha1.AnnotationOrphan, object))
 	}
+	if unclear := gate.UnclearOrphan(r.new.GetAnnotations()); r.asksToOrphan() && o.mayOrphan(r) && unclear != "" {
+		out = append(out, fmt.Sprintf("kausality: %s: %s", object, unclear))
+	}
 	if warning := o.releaseWarning(r); warning != "" {
 		out = append(out, warning)
 	}

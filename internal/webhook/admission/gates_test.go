@@ -406,6 +406,18 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 			after:    closedUnder("size: 1", "size: 1", with(v1alpha1.AnnotationOrphan, "true")),
 			policies: gateClosed, content: "size: 1", reason: "Unchanged", annotations: map[string]string{v1alpha1.AnnotationOrphan: "true"},
 		},
+		"an initiator who says something else of what is outside": {
+			user: "alice", groups: platformTeam, before: closedUnder("size: 1", "size: 1"),
+			after:    closedUnder("size: 1", "size: 1", with(v1alpha1.AnnotationOrphan, "True")),
+			policies: gateClosed, content: "size: 1", reason: "Unchanged", annotations: map[string]string{v1alpha1.AnnotationOrphan: "True"},
+			warns: `kausality.io/orphan has another value than "true"`,
+		},
+		"an initiator who frees with another value": {
+			user: "alice", groups: platformTeam, before: closedUnder("size: 1", "size: 1"),
+			after:    closedUnder("size: 1", "size: 1", with(v1alpha1.AnnotationReleaseGate, "yes")),
+			policies: gateClosed, content: "size: 1", reason: "Unchanged", annotations: map[string]string{v1alpha1.AnnotationReleaseGate: ""},
+			warns: `no value but "true" counts`,
+		},
 		"late initialization": {
 			user:     provider,
 			before:   bucket(t, "size: 2", gateUpdating, under(t, "size: 2"), withLedger(mayUpdate())),

@@ -28,6 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/metrics"
 	"kausality.io/operator/internal/policy"
@@ -355,10 +356,18 @@ func actionWarnings(r *request, o *outcome) []string {
 
 // deletionWarnings tell the same of a deletion, which no mutating hook sees.
 func deletionWarnings(r *request, o *outcome) []string {
-	if r.operation != decision.Delete || !o.glass.asked && !o.glass.blank {
+	if r.operation != decision.Delete {
 		return nil
 	}
-	return []string{r.glassWarning(o)}
+	var out []string
+	if o.Gate != nil && gate.UnclearOrphan(r.old.GetAnnotations()) != "" {
+		out = append(out, fmt.Sprintf("kausality: the deletion of %s is held back: %s",
+			objectText(r.gvk.Kind, r.objectName()), gate.UnclearOrphan(r.old.GetAnnotations())))
+	}
+	if o.glass.asked || o.glass.blank {
+		out = append(out, r.glassWarning(o))
+	}
+	return out
 }
 
 func startsWithBrokenGlass(grant decision.Grant) bool {

@@ -19,6 +19,7 @@ package v1alpha1
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -62,7 +63,18 @@ func AllowancePolicyHook(mgr ctrl.Manager, kinds *discovery.Resolver, inEffect f
 
 // ValidateCreate implements admission.Validator.
 func (v *AllowancePolicyValidator) ValidateCreate(ctx context.Context, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
-	return v.validate(ctx, p)
+	warnings, err := v.validate(ctx, p)
+	return append(warnings, unclearManaged(nil, p)...), err
+}
+
+// unclearManaged returns what is told who gives a policy an annotation about whose it is that says nothing: by a misspelled
+// "false" somebody takes it over, and the operator puts back what they change.
+func unclearManaged(before, p *v1alpha1.AllowancePolicy) admission.Warnings {
+	value, said := p.Annotations[v1alpha1.AnnotationManaged]
+	if !said || value == "true" || value == "false" || before != nil && before.Annotations[v1alpha1.AnnotationManaged] == value {
+		return nil
+	}
+	return admission.Warnings{fmt.Sprintf("the annotation %s says nothing with another value than \"true\" or \"false\"", v1alpha1.AnnotationManaged)}
 }
 
 // ValidateUpdate implements admission.Validator. A spec that stays as it is was
@@ -70,9 +82,10 @@ func (v *AllowancePolicyValidator) ValidateCreate(ctx context.Context, p *v1alph
 // of the policy must remain changeable.
 func (v *AllowancePolicyValidator) ValidateUpdate(ctx context.Context, before, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
 	if equality.Semantic.DeepEqual(before.Spec, p.Spec) {
-		return nil, nil
+		return unclearManaged(before, p), nil
 	}
-	return v.validate(ctx, p)
+	warnings, err := v.validate(ctx, p)
+	return append(warnings, unclearManaged(before, p)...), err
 }
 
 // ValidateDelete implements admission.Validator; nothing stands in the way of a
