@@ -73,6 +73,9 @@ func (f *facts) goneAboveRemedy(gone *lineage.Ref) string {
 	who := policy.InitiatorsIn(f.index.For(gone.GVK.GroupKind()))
 	slices.Sort(who)
 	switch {
+	case gone.Mutual && f.Parent.Deleting:
+		return fmt.Sprintf("%s is being deleted as well: see what keeps it, and make %s anew only once it is gone. Or it takes breaking the glass.",
+			f.parentText(), text)
 	case !gone.Mutual:
 		return fmt.Sprintf("It takes another owner of %s, or its deletion, by who may do that, or breaking the glass.", f.parentText())
 	case len(who) == 0:
