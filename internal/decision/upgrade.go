@@ -44,12 +44,11 @@ func upgraded(in *Input, judged judgement) (Verdict, bool) {
 	if len(in.Upgrades) == 0 || !in.MayUpgrade() {
 		return Verdict{}, false
 	}
-	for i := range in.Upgrades {
-		if u := &in.Upgrades[i]; in.coversAll(u, judged.uncovered) {
-			return Verdict{Allowed: true, Reason: ReasonUpgrade, Policies: in.Bounding(), Upgrade: u}, true
-		}
+	u := in.upgradeFor(func(u *Upgrade) bool { return in.coversAll(u, judged.uncovered) })
+	if u == nil {
+		return Verdict{}, false
 	}
-	return Verdict{}, false
+	return Verdict{Allowed: true, Reason: ReasonUpgrade, Policies: in.Bounding(), Upgrade: u}, true
 }
 
 // MayUpgrade reports whether the parent is in a state in which a new version may bring its
@@ -78,12 +77,26 @@ func (in *Input) upgradeNaming(acts []Act) *Upgrade {
 	if !in.MayUpgrade() {
 		return nil
 	}
+	return in.upgradeFor(func(u *Upgrade) bool { return in.coversAll(u, acts) && len(in.NotNamedBy(u, acts)) == 0 })
+}
+
+// upgradeFor returns the first UpgradeAllowance that covers what is asked for, nil where none does. One that opens
+// the gate of the child comes before one that says nothing of the outside: somebody has agreed to that all the same.
+func (in *Input) upgradeFor(covers func(*Upgrade) bool) *Upgrade {
+	var first *Upgrade
 	for i := range in.Upgrades {
-		if u := &in.Upgrades[i]; in.coversAll(u, acts) && len(in.NotNamedBy(u, acts)) == 0 {
+		u := &in.Upgrades[i]
+		if !covers(u) {
+			continue
+		}
+		if in.Gate == nil || len(in.upgradeSources(u)) > 0 {
 			return u
 		}
+		if first == nil {
+			first = u
+		}
 	}
-	return nil
+	return first
 }
 
 // NotNamedBy returns those of the acts that change what the child stands for outside, and whose field no entry of the

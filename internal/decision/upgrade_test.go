@@ -180,8 +180,14 @@ func TestUpgradeOpensGates(t *testing.T) {
 	const buckets = "- {target: {apiGroup: cloud.example.com, apiVersion: v1, resource: buckets}, relation: ControllerChild, verbs: [Update, Delete]}\n"
 	tests := map[string]struct {
 		entries string
-		want    []string
+		// before is what another UpgradeAllowance says that comes before it; empty for none.
+		before string
+		want   []string
 	}{
+		"an External entry beside one of nothing outside": {
+			before: buckets, entries: buckets + "- {target: {external: {provider: cloud}}, relation: External, verbs: [Update]}\n", want: []string{"Update"},
+		},
+		"two of nothing outside":     {before: buckets, entries: buckets},
 		"an External entry":          {entries: buckets + "- {target: {external: {provider: cloud}}, relation: External, verbs: [Update]}\n", want: []string{"Update"}},
 		"one for something else":     {entries: buckets + "- {target: {external: {provider: other}}, relation: External, verbs: [Update]}\n"},
 		"nothing of what is outside": {entries: buckets},
@@ -190,7 +196,10 @@ func TestUpgradeOpensGates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := aRequest(composing, Update, bucketGVK, "web").changing(t, "a", "b", "spec.tags").of(shopGVK, "web", shop).with(func(in *Input) {
 				in.Gate = inCloud
-				in.Upgrades = []Upgrade{upgradeTo(t, "cloud", tt.entries)}
+				if tt.before != "" {
+					in.Upgrades = append(in.Upgrades, upgradeTo(t, "before", tt.before))
+				}
+				in.Upgrades = append(in.Upgrades, upgradeTo(t, "cloud", tt.entries))
 			})
 			v := Decide(t.Context(), &in.Input)
 			if v.Reason != ReasonUpgrade {
