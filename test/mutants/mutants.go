@@ -3292,4 +3292,100 @@ var mutants = []mutant{
 		edits: []edit{{"internal/webhook/admission/ceased.go", "return len(foreign.Without(func(e ledger.Entry) bool { return hasKey(next, e) })) == 0", "return len(next) > 0"}},
 		unit:  []string{"-run=TestCeasedOnTheWay", admissionTests},
 	},
+	{
+		name:  "what a stray stands for goes with its parent",
+		edits: []edit{{"internal/decision/external.go", "going && !in.wasStray() && ", "going && "}},
+		ways:  []string{"making anew what was lost, as what somebody else has in the cloud"},
+		cloud: true,
+	},
+	{
+		name:  "a stray opens its gate while its parent goes",
+		edits: []edit{{"internal/decision/external.go", "len(verbs) == 0 || in.IsStray() {", "len(verbs) == 0 {"}},
+		unit:  []string{"-run=TestStrayOfWhatGoes", "./internal/decision"},
+	},
+	{
+		name:  "strays are forgotten with their parent",
+		edits: []edit{{"internal/record/ended.go", "	status.Adopting, status.AdoptingSince, status.SetAside", "	status.Strays = nil\n	status.Adopting, status.AdoptingSince, status.SetAside"}},
+		unit:  []string{"-run=TestStraysOutliveTheirParent", "./internal/record"},
+	},
+	{
+		name:  "nobody reads the strays of a parent that is gone",
+		edits: []edit{{"internal/webhook/admission/parentage.go", "			if r.driver != nil {\n				p.bounds.Strays,", "			if r.driver == nil {\n				p.bounds.Strays,"}},
+		unit:  []string{"-run=TestDeletionIsHeld", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a stray that is held goes on by what lets its parent's things go",
+		edits: []edit{{"internal/controller/gate/place.go", "v.stray = slices.ContainsFunc(strays, ", "v.stray = false && slices.ContainsFunc(strays, "}},
+		unit:  []string{"-run=TestStrayIsHeld", "./internal/controller/gate"},
+	},
+	{
+		name:  "whose thing a stray stands for is not told",
+		edits: []edit{{"internal/gate/stray.go", "driver.SharesName(obj, other) {", "false {"}},
+		unit:  []string{"-run=TestDescribeStray", "./internal/gate"},
+	},
+	{
+		name:  "who approves a stray is not told what it stands for",
+		edits: []edit{{"internal/webhook/admission/answer.go", "a.adoption && o.outsideNote != \"\" &&", "a.adoption && o.outsideNote == \"-\" &&"}},
+		unit:  []string{"-run=TestStrayOutside", "./internal/webhook/admission"},
+	},
+	{
+		name:  "the quiet time begins with the change, whenever the status tells of it",
+		edits: []edit{{"internal/controller/holder/quiet.go", " || told && !known.told {", " || told && false {"}},
+		unit:  []string{"-run=TestSpecs", "./internal/controller/holder"},
+	},
+	{
+		name:  "the quiet time begins anew with each report",
+		edits: []edit{{"internal/controller/holder/quiet.go", " || told && !known.told {", " || told != known.told {"}},
+		unit:  []string{"-run=TestSpecs", "./internal/controller/holder"},
+	},
+	{
+		name:  "what anybody writes into a status tells of a generation",
+		edits: []edit{{"internal/lifecycle/quiet.go", "slices.ContainsFunc(requirements(obj, list), func(r requirement) bool { return about(r.conditionType) })", "slices.ContainsFunc([]string{\"Synced\", \"Ready\", \"kausality.io/Blocked\"}, about)"}},
+		unit:  []string{"-run=TestTells", "./internal/lifecycle"},
+	},
+	{
+		name:  "one write has one cause",
+		edits: []edit{{"internal/decision/judge.go", "		at = len(j.causes)\n		j.causes = append(", "		if at = 0; len(j.causes) > 0 {\n			return\n		}\n		j.causes = append("}},
+		unit:  []string{"-run=TestCausesOfOneWrite", "./internal/decision"},
+	},
+	{
+		name:  "history: one write has one cause",
+		edits: []edit{{"internal/record/history.go", "	if len(causes) < 2 {", "	if len(causes) < 99 {"}},
+		unit:  []string{"-run=TestByCause", "./internal/record"},
+	},
+	{
+		name:  "a value that says nothing of what stays outside is taken for no",
+		edits: []edit{{"internal/controller/gate/deletion.go", "	case gate.UnclearOrphan(v.obj.GetAnnotations()) != \"\":", "	case false:"}},
+		unit:  []string{"-run=TestGatePlan", "./internal/controller/gate"},
+	},
+	{
+		name:  "nobody is told of a value that says nothing of what stays outside",
+		edits: []edit{{"internal/webhook/admission/gates.go", "o.mayOrphan(r) && unclear != \"\" {", "o.mayOrphan(r) && unclear == \"-\" {"}},
+		unit:  []string{"-run=TestGateIsSetInEachWrite", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a value that says nothing of a gate's release is not told",
+		edits: []edit{{"internal/webhook/admission/gaterelease.go", "	case said != isTrue:", "	case false:"}},
+		unit:  []string{"-run=TestGateIsSetInEachWrite", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a value that says nothing of whose a policy is is not told",
+		edits: []edit{{"internal/webhook/v1alpha1/allowancepolicy_webhook.go", "	if !said || value", "	if said || value"}},
+		unit:  []string{"-run=TestManagedSaysOneOfTwo", "./internal/webhook/v1alpha1"},
+	},
+	{
+		name:  "a claim is to be made anew before what it had is gone",
+		edits: []edit{{"internal/cli/stops/stops.go", "	if obj.GetDeletionTimestamp() != nil {", "	if false {"}},
+		unit:  []string{"-run=TestOn", "./internal/cli/stops"},
+	},
+	{
+		name:  "what keeps an object whose deletion was let go on is not told",
+		edits: []edit{{"internal/cli/explain/gate.go", "state.Held == nil && obj.GetDeletionTimestamp() != nil {", "state.Held == nil && false {"}},
+		unit:  []string{"-run=TestGateOfWhatIsKept", "./internal/cli/explain"},
+	},
+	{
+		name:  "upgrade: what another one says of the outside counts for nothing",
+		edits: []edit{{"internal/decision/upgrade.go", "in.Gate == nil || len(in.upgradeSources(u)) > 0 {", "in.Gate == nil || u != nil {"}},
+		unit:  []string{"-run=TestUpgradeOpensGates", "./internal/decision"},
+	},
 }
