@@ -29,6 +29,7 @@ import (
 	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/policy"
 )
 
 // addBelow adds what waits below the subject: it is why the subject itself goes no further. obj is nil
@@ -62,10 +63,28 @@ func belowIn(rec *v1alpha1.AllowanceRecord) *Below {
 			b.Since, b.Refused = &e.Time, changeText(Refusal{HistoryEntry: e, Parent: ref})
 		}
 	}
+	if e := refusedByItself(rec); e != nil && b.Refused == "" {
+		b.Since, b.Refused, b.ByItself = &e.Time, changeText(Refusal{HistoryEntry: *e, Parent: ref})+" to "+e.User, true
+	}
 	if b.Refused == "" && len(b.Withheld) == 0 {
 		return nil
 	}
 	return b
+}
+
+// refusedByItself returns what a record's target has refused last to a controller by policies of its own, nil where that
+// is nothing, or the controller has changed it since.
+func refusedByItself(rec *v1alpha1.AllowanceRecord) *v1alpha1.HistoryEntry {
+	history := rec.Status.History
+	i := slices.IndexFunc(history, func(e v1alpha1.HistoryEntry) bool {
+		return e.Event == v1alpha1.EventRefused && (policy.Requester{Username: e.User}).IsController()
+	})
+	if i < 0 || slices.ContainsFunc(history[:i], func(e v1alpha1.HistoryEntry) bool {
+		return e.User == history[i].User && (e.Event == v1alpha1.EventGranted || e.Event == v1alpha1.EventWithheld)
+	}) {
+		return nil
+	}
+	return &history[i]
 }
 
 // shorten leaves out what is too much, and says how much that is.
@@ -79,7 +98,9 @@ func (r *Report) shorten(most output.Limit) {
 
 func renderBelow(b Below, t text.Terminal, now time.Time) string {
 	var facts text.Table
-	if b.Refused != "" {
+	if b.ByItself {
+		facts.Row("refused", fmt.Sprintf("%s, %s, by its own policies", b.Refused, phrase.Ago(b.Since.Time, now)))
+	} else if b.Refused != "" {
 		facts.Row("refused", fmt.Sprintf("%s, %s, still waiting", strings.TrimSuffix(b.Refused, "."), phrase.Ago(b.Since.Time, now)))
 	}
 	if len(b.Withheld) > 0 {

@@ -46,26 +46,36 @@ type Ended struct {
 func endedSince(rec *v1alpha1.AllowanceRecord, refused v1alpha1.HistoryEntry) *Ended {
 	history := rec.Status.History
 	isLater := func(e v1alpha1.HistoryEntry) bool { return !e.Time.Before(&refused.Time) }
-	for _, e := range history {
+	for i, e := range history {
 		if e.Event != v1alpha1.EventReleased || record.IsCarriedOut(e) || !isLater(e) {
 			continue
 		}
-		began := slices.IndexFunc(history, func(w v1alpha1.HistoryEntry) bool {
+		earlier := history[i+1:] // What was withheld after that is another change.
+		began := slices.IndexFunc(earlier, func(w v1alpha1.HistoryEntry) bool {
 			return w.Event == v1alpha1.EventWithheld && areOf(w.Paths, e.Paths)
 		})
-		if began >= 0 && refused.Time.Before(&history[began].Time) {
+		if began >= 0 && refused.Time.Before(&earlier[began].Time) {
 			continue // It was withheld later.
 		}
 		ended := &Ended{Time: e.Time, Paths: e.Paths}
 		if began >= 0 {
-			ended.User = history[began].User
+			ended.User = earlier[began].User
 		}
+		// What somebody makes of the field once that has ended says nothing of how it did.
 		ended.TakenBack = !slices.ContainsFunc(history, func(c v1alpha1.HistoryEntry) bool {
-			return (c.Event == v1alpha1.EventApproved || c.Event == v1alpha1.EventGranted) && isLater(c) && areOf(c.Paths, e.Paths)
+			return (c.Event == v1alpha1.EventApproved || c.Event == v1alpha1.EventGranted) && isLater(c) && !firstTime(c).After(e.Time.Time) && areOf(c.Paths, e.Paths)
 		})
 		return ended
 	}
 	return nil
+}
+
+// firstTime returns when what an entry tells of happened first.
+func firstTime(e v1alpha1.HistoryEntry) time.Time {
+	if e.FirstTime != nil {
+		return e.FirstTime.Time
+	}
+	return e.Time.Time
 }
 
 // areOf reports whether one of several fields is one of others, above it, or below.

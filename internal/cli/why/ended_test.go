@@ -69,17 +69,30 @@ func TestEndedSince(t *testing.T) {
 	carried := at(time.Minute, v1alpha1.EventReleased, field)
 	carried.Reason = v1alpha1.ReasonCarriedOut
 	released, withheld := at(time.Minute, v1alpha1.EventReleased, field), at(time.Hour, v1alpha1.EventWithheld, field)
+	often, first := at(time.Second, v1alpha1.EventGranted, field), before(2*time.Minute)
+	often.FirstTime = &first
 	refused := v1alpha1.HistoryEntry{Time: before(10 * time.Minute), Event: v1alpha1.EventDenied}
 	for name, tc := range map[string]struct {
 		history []v1alpha1.HistoryEntry
 		want    *Ended
 	}{
-		"taken back":               {history: []v1alpha1.HistoryEntry{released, refused, withheld}, want: &Ended{Time: released.Time, Paths: []string{field}, User: "mallory", TakenBack: true}},
-		"approved":                 {history: []v1alpha1.HistoryEntry{released, at(time.Minute, v1alpha1.EventApproved, "spec.template"), refused, withheld}, want: &Ended{Time: released.Time, Paths: []string{field}, User: "mallory"}},
-		"withheld still":           {history: []v1alpha1.HistoryEntry{refused, withheld}},
-		"carried out":              {history: []v1alpha1.HistoryEntry{carried, refused, withheld}},
-		"withheld later":           {history: []v1alpha1.HistoryEntry{released, at(5*time.Minute, v1alpha1.EventWithheld, field), refused}},
-		"taken back before it was": {history: []v1alpha1.HistoryEntry{refused, at(time.Hour, v1alpha1.EventReleased, field)}},
+		"taken back":     {history: []v1alpha1.HistoryEntry{released, refused, withheld}, want: &Ended{Time: released.Time, Paths: []string{field}, User: "mallory", TakenBack: true}},
+		"approved":       {history: []v1alpha1.HistoryEntry{released, at(time.Minute, v1alpha1.EventApproved, "spec.template"), refused, withheld}, want: &Ended{Time: released.Time, Paths: []string{field}, User: "mallory"}},
+		"withheld still": {history: []v1alpha1.HistoryEntry{refused, withheld}},
+		"carried out":    {history: []v1alpha1.HistoryEntry{carried, refused, withheld}},
+		"withheld later": {history: []v1alpha1.HistoryEntry{released, at(5*time.Minute, v1alpha1.EventWithheld, field), refused}},
+		"taken back, and made otherwise later by who may": {
+			history: []v1alpha1.HistoryEntry{at(time.Second, v1alpha1.EventGranted, field), released, refused, withheld},
+			want:    &Ended{Time: released.Time, Paths: []string{field}, User: "mallory", TakenBack: true},
+		},
+		"taken back, and approved after it was withheld again": {
+			history: []v1alpha1.HistoryEntry{
+				at(time.Second, v1alpha1.EventApproved, field), at(2*time.Second, v1alpha1.EventWithheld, field), released, refused, withheld,
+			},
+			want: &Ended{Time: released.Time, Paths: []string{field}, User: "mallory", TakenBack: true},
+		},
+		"made again by who may, several times": {history: []v1alpha1.HistoryEntry{often, released, refused, withheld}, want: &Ended{Time: released.Time, Paths: []string{field}, User: "mallory"}},
+		"taken back before it was":             {history: []v1alpha1.HistoryEntry{refused, at(time.Hour, v1alpha1.EventReleased, field)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := recordOf("web", v1alpha1.AllowanceRecordStatus{History: tc.history})

@@ -69,6 +69,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 		return nil, err
 	}
 	with := scene{Policies: policies, look: looking(ctx, c, policies, &seen), gone: lookingFor(ctx, c), versionToName: c.VersionToName}
+	with.upgrades, _ = c.Upgrades(ctx) // Who may not read them is told by the message what they have to do with a refusal.
 	report := collect(near, with, subject)
 	report.SwitchedOff = policies.Off
 	if subject == nil {
@@ -238,8 +239,10 @@ func collect(records []v1alpha1.AllowanceRecord, with scene, subject *cluster.Ta
 		isTarget := subject == nil || subject.Is(rec.Spec.TargetRef)
 		for _, e := range rec.Status.History {
 			switch {
-			case e.Event == v1alpha1.EventRefused && (isTarget || isChild(*subject, rec.Spec.TargetRef, e)):
-				report.Refusals = append(report.Refusals, refusedItself(rec, with, e))
+			case e.Event == v1alpha1.EventRefused && (isTarget || isChild(*subject, rec.Spec.TargetRef, e) || wouldAdopt(*subject, e)):
+				refused := refusedItself(rec, with, e)
+				refused.Attaching = !isTarget && wouldAdopt(*subject, e)
+				report.Refusals = append(report.Refusals, refused)
 			case isSpared(e) && isTarget:
 				report.Spared = append(report.Spared, refusedItself(rec, with, e))
 			}
@@ -407,7 +410,7 @@ func deniedChild(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.HistoryEn
 	out.Upgrade = upgradeOf(rec, e)
 	var isController bool
 	if out.NotNamed, isController = notNamed(with, rec.Spec.TargetRef, e); !out.Stray && !isController {
-		out.Remedies = remedies(with.Named(e.Policies...), e)
+		out.Remedies = remedies(with.Named(e.Policies...), with.beyondPolicies(rec, parent), e)
 	}
 	return out
 }
@@ -435,6 +438,12 @@ func refusedItself(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.History
 		out.Conditions = with.conditions(at, e.Paths...)
 	}
 	return out
+}
+
+// wouldAdopt reports whether an object was refused to get the subject for its parent, which the subject then waits for.
+// The record of the object tells of it, which is no child of the subject.
+func wouldAdopt(t cluster.Target, e v1alpha1.HistoryEntry) bool {
+	return decision.WouldGiveParent(e.Message, t.GVK.Kind+" "+t.Name)
 }
 
 // isChild reports whether a refusal in the record of a parent is about the subject, whose kind it names without

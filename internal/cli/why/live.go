@@ -44,6 +44,8 @@ type scene struct {
 	gone func(v1alpha1.StrayChild) bool
 	// versionToName returns the version that a command about an object of a kind has to name; nil for none.
 	versionToName func(schema.GroupKind) string
+	// upgrades are the UpgradeAllowances, as far as they can be read.
+	upgrades []cluster.Upgrade
 }
 
 // isGone reports whether a child that a record tells of does not exist any more: the record may be minutes behind.

@@ -89,6 +89,9 @@ func compiled(t *testing.T, documents string) cluster.Policies {
 			t.Fatal(err)
 		}
 		one, errs := policy.Compile(p, func(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+			if gvr.Resource == "deployments" {
+				return gvr.GroupVersion().WithKind("Deployment"), true
+			}
 			return gvr.GroupVersion().WithKind("ReplicaSet"), true
 		})
 		if len(errs) > 0 {

@@ -31,7 +31,8 @@ import (
 
 // remedies returns what would have let a refused change of a child through. For each of its paths: the triggers of the
 // policies that bound the child which allow it, and who may do it without one; and who may whatever the parent allows.
-func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
+// Where no policy does, an UpgradeAllowance may.
+func remedies(policies []*policy.Policy, beyond beyond, d v1alpha1.HistoryEntry) []Remedy {
 	var out []Remedy
 	if len(d.ChildInitiators) > 0 {
 		out = append(out, Remedy{Paths: d.Paths, OfChild: true, Initiators: d.ChildInitiators})
@@ -46,14 +47,19 @@ func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 				}
 			}
 		}
-		for _, steady := range maintained(policies, d.Kind, path) {
+		for _, steady := range slices.Concat(maintained(policies, d.Kind, path), beyond.throughRead(d.Kind, path)) {
 			out = addTo(out, path, steady)
 			found = true
 		}
+		upgrades := beyond.upgraded(d, path)
 		switch {
 		case found || len(policies) == 0:
 		case isLetGo(d, path):
 			out = addTo(out, path, lettingGo(policies, path))
+		case len(upgrades) > 0:
+			for _, u := range upgrades {
+				out = addTo(out, path, u)
+			}
 		default:
 			out = addTo(out, path, Remedy{})
 		}
@@ -109,7 +115,7 @@ func lettingGo(policies []*policy.Policy, act string) Remedy {
 // addTo adds a path to the remedy that says the same, or a new one.
 func addTo(all []Remedy, path string, r Remedy) []Remedy {
 	i := slices.IndexFunc(all, func(old Remedy) bool {
-		return old.Policy == r.Policy && old.Trigger == r.Trigger && old.LetGo == r.LetGo && !old.OfChild &&
+		return old.Policy == r.Policy && old.Trigger == r.Trigger && old.Upgrade == r.Upgrade && old.LetGo == r.LetGo && !old.OfChild &&
 			(r.Trigger != "" || slices.Equal(old.Conditions, r.Conditions) && slices.Equal(old.Initiators, r.Initiators))
 	})
 	if i < 0 {

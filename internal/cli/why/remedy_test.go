@@ -101,7 +101,7 @@ func TestRemedies(t *testing.T) {
 			for i := range tt.want {
 				tt.want[i].Paths = []string{tt.path}
 			}
-			got := remedies([]*policy.Policy{compiled}, v1alpha1.HistoryEntry{
+			got := remedies([]*policy.Policy{compiled}, beyond{}, v1alpha1.HistoryEntry{
 				Operation: "Update", Kind: "Job", Paths: []string{tt.path}, Message: tt.told, LettingGo: tt.lettingGo, ChildInitiators: tt.ofChild,
 			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/policy"
 )
 
 const indent = "  "
@@ -253,7 +254,7 @@ func renderRefusedItself(facts *text.Table, r Refusal, wide bool) {
 		}
 		facts.Row("allowed to", to)
 	}
-	if wide || len(r.Paths) == 0 {
+	if wide || len(r.Paths) == 0 || r.Attaching {
 		facts.Row("answer", r.Message)
 	}
 	if wide {
@@ -330,6 +331,14 @@ func repeated(r Refusal, now time.Time) string {
 	return fmt.Sprintf(", %d times since %s", r.Count, phrase.Ago(r.FirstTime.Time, now))
 }
 
+// orUpgrade names an upgrade, which is something that only controllers do.
+func orUpgrade(r Refusal) string {
+	if r.Upgrade == nil && (policy.Requester{Username: r.User}).IsServiceAccount() {
+		return ", or an UpgradeAllowance"
+	}
+	return ""
+}
+
 // orGlass names breaking the glass where a request for the paths can carry the reason. The API server
 // takes ephemeral containers of Pods, and other sizes, by sub-resources only, in which a reason does not count.
 func orGlass(r Refusal, remedy Remedy) string {
@@ -362,17 +371,24 @@ func remedyText(r Refusal, remedy Remedy) string {
 			part, phrase.Target(r.Parent), phrase.Who(remedy.Initiators))
 	}
 	if remedy.OfChild {
-		return fmt.Sprintf("%sno change, if %s does it, who may initiate on %s itself", part, phrase.Who(remedy.Initiators), childText(r))
+		return fmt.Sprintf("%s%s doing it: who may initiate on %s itself needs no change of %s", part, phrase.Who(remedy.Initiators), childText(r), phrase.Target(r.Parent))
+	}
+	if remedy.Upgrade != "" {
+		return fmt.Sprintf("%sUpgradeAllowance %s, which covers it, in an upgrade of %s while nothing of it is withheld", part, remedy.Upgrade, phrase.Target(r.Parent))
 	}
 	if remedy.Trigger == "" && remedy.Policy != "" {
-		return fmt.Sprintf("%sno change, if %s does it while %s is steady and nothing of it is withheld%s (maintaining, AllowancePolicy %s)",
+		return fmt.Sprintf("%s%s doing it while %s is steady and nothing of it is withheld%s: that needs no change of it (maintaining, AllowancePolicy %s)",
 			part, phrase.Who(remedy.Initiators), phrase.Target(r.Parent), ofChild(r, remedy.Conditions), remedy.Policy)
 	}
 	if remedy.Trigger == "" {
-		return part + "no rule of " + strings.Join(r.Policies, ", ") + ", whatever changes: it would need another rule" + orGlass(r, remedy)
+		return part + "no rule of " + strings.Join(r.Policies, ", ") + ", whatever changes: it would need another rule" + orUpgrade(r) + orGlass(r, remedy)
+	}
+	of := phrase.Target(r.Parent)
+	if remedy.Read != "" {
+		of = "a " + remedy.Read + " that " + of + " reads,"
 	}
 	text := fmt.Sprintf("%sa change of %s of %s by %s (AllowancePolicy %s)",
-		part, remedy.Trigger, phrase.Target(r.Parent), phrase.Who(remedy.Initiators), remedy.Policy)
+		part, remedy.Trigger, of, phrase.Who(remedy.Initiators), remedy.Policy)
 	if len(remedy.Conditions) > 0 {
 		text += ", if " + strings.Join(remedy.Conditions, " and ")
 	}

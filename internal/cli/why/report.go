@@ -66,6 +66,8 @@ type Below struct {
 	// Refused is what its controllers were refused last, and Since when that was; empty where nothing was.
 	Refused string       `json:"refused,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
+	// ByItself is true where its own policies have refused that to a controller: whether that still waits is not known.
+	ByItself bool `json:"byItself,omitempty"`
 	// Withheld are the paths of what is withheld of it.
 	Withheld []string `json:"withheld,omitempty"`
 	// Command tells why.
@@ -118,6 +120,8 @@ type Refusal struct {
 	// Held is true while something of the parent is withheld: no remedy helps before that has
 	// ended.
 	Held bool `json:"held,omitempty"`
+	// Attaching is true of an object that was refused to get what was asked about for its parent.
+	Attaching bool `json:"attaching,omitempty"`
 	// Adopting is true where the parent would have adopted the child without a cause, and more than that was
 	// asked: no allowance of the parent covers it before Initiators have given it that parent.
 	Adopting bool `json:"adopting,omitempty"`
@@ -191,6 +195,11 @@ type Remedy struct {
 	LetGo bool `json:"letGo,omitempty"`
 	// OfChild is true where the Initiators may do it as who may initiate on the child itself, whatever the parent allows.
 	OfChild bool `json:"ofChild,omitempty"`
+	// Read is the kind of which the parent reads an object whose change of the Trigger it asks for; empty where it asks
+	// for one of the parent.
+	Read string `json:"read,omitempty"`
+	// Upgrade is the UpgradeAllowance that covers the part, and was not asked as something of the parent was withheld.
+	Upgrade string `json:"upgradeAllowance,omitempty"`
 	// Conditions of the rule, or of the entry that needs none, which have to hold too.
 	Conditions []string `json:"conditions,omitempty"`
 }

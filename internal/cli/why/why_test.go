@@ -425,8 +425,9 @@ Refused 60m ago  delete of ReplicaSet/old
                 that it is there
   delete        kubectl delete -n shop replicaset mine
   or approve    kubectl annotate -n shop replicaset mine replicaset.kausality.io/approve='metadata.ownerReferences'
-  allowed by    no change, if Group platform-team or any controller does it while Deployment/stray
-                is steady and nothing of it is withheld (maintaining, AllowancePolicy deployment)
+  allowed by    Group platform-team or any controller doing it while Deployment/stray is steady and
+                nothing of it is withheld: that needs no change of it (maintaining, AllowancePolicy
+                deployment)
 `,
 		},
 		"of items of a list, by person": {
