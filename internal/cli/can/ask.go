@@ -242,6 +242,7 @@ func (r *Report) compare(before, after *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
+	var again []v1alpha1.Allowance
 	for _, e := range has {
 		isNew := !slices.ContainsFunc(had, func(o ledger.Entry) bool { return o.ID() == e.ID() })
 		switch {
@@ -251,7 +252,13 @@ func (r *Report) compare(before, after *unstructured.Unstructured) error {
 			r.Held = append(r.Held, e.Allowance)
 		case isNew:
 			r.Granted = append(r.Granted, e.Allowance)
+		case e.Generation == 0 && e.Initiator == r.User && r.isBecauseOf(e):
+			again = append(again, e.Allowance)
 		}
+	}
+	if len(r.Granted)+len(r.Withheld) == 0 {
+		// Of a kind that counts no generations an allowance is the same that the change before has given.
+		r.Granted = again
 	}
 	switch {
 	case len(r.Withheld) > 0:
@@ -266,6 +273,16 @@ func (r *Report) compare(before, after *unstructured.Unstructured) error {
 		r.Outcome = Passes
 	}
 	return nil
+}
+
+// isBecauseOf reports whether an entry is there because of a change of one of the fields.
+func (r *Report) isBecauseOf(e ledger.Entry) bool {
+	hop, ok := e.LastHop()
+	field, err := change.ParsePath(hop.Field)
+	return ok && err == nil && slices.ContainsFunc(r.Paths, func(text string) bool {
+		path, err := change.ParsePath(text)
+		return err == nil && path.Overlaps(field)
+	})
 }
 
 // naming returns the policies in effect that have a trigger for one of the paths.

@@ -21,9 +21,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
 )
 
 func TestCompare(t *testing.T) {
@@ -35,19 +37,29 @@ func TestCompare(t *testing.T) {
 	held := v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.template", Generation: 2, Initiator: "mallory"}
 	fresh := v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Generation: 3, Initiator: "mallory"}
 	granted := v1alpha1.Allowance{APIGroup: "apps", Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: 3, Initiator: "alice"}
+	timeless := v1alpha1.Allowance{
+		Kind: "ReplicaSet", Mutation: "spec.replicas", Initiator: "alice", Trace: []v1alpha1.TraceHop{{Kind: "ConfigMap", Name: "src", Field: "spec"}},
+	}
+	others, elsewhere := timeless, timeless
+	others.Initiator = "bob"
+	elsewhere.Trace = []v1alpha1.TraceHop{{Kind: "ConfigMap", Name: "src", Field: "data"}}
 	for name, tc := range map[string]struct {
 		before, after *unstructured.Unstructured
 		want          Outcome
 		held          int
 	}{
-		"it allows something":                            {before: holding(), after: holding(granted), want: Initiates},
-		"it waits for what was withheld before":          {before: holding(held), after: holding(held, granted), want: Waits, held: 1},
-		"it is withheld, and something else is":          {before: holding(held), after: holding(held, fresh), want: Withheld, held: 1},
-		"it takes back what was withheld, and allows":    {before: holding(held), after: holding(granted), want: Initiates},
-		"it allows nothing, while something is withheld": {before: holding(held), after: holding(held), want: Passes, held: 1},
+		"it allows something":                                     {before: holding(), after: holding(granted), want: Initiates},
+		"it waits for what was withheld before":                   {before: holding(held), after: holding(held, granted), want: Waits, held: 1},
+		"it is withheld, and something else is":                   {before: holding(held), after: holding(held, fresh), want: Withheld, held: 1},
+		"it takes back what was withheld, and allows":             {before: holding(held), after: holding(granted), want: Initiates},
+		"it allows the same again, of a kind without generations": {before: holding(timeless), after: holding(timeless), want: Initiates},
+		"it allows nothing, and others did":                       {before: holding(others), after: holding(others), want: Passes},
+		"it allows nothing, and another field did":                {before: holding(elsewhere), after: holding(elsewhere), want: Passes},
+		"it allows nothing, and an older generation did":          {before: holding(granted), after: holding(granted), want: Passes},
+		"it allows nothing, while something is withheld":          {before: holding(held), after: holding(held), want: Passes, held: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Report{Paths: []string{"spec.replicas"}}
+			r := &Report{User: "alice", Paths: []string{"spec.replicas"}}
 			if err := r.compare(tc.before, tc.after); err != nil {
 				t.Fatal(err)
 			}
@@ -55,5 +67,23 @@ func TestCompare(t *testing.T) {
 				t.Errorf("%s with %d held, want %s with %d: %s", r.Outcome, len(r.Held), tc.want, tc.held, cmp.Diff(nil, r))
 			}
 		})
+	}
+}
+
+// TestThrough tells what may happen to the children of what reads an object.
+func TestThrough(t *testing.T) {
+	f := &follower{}
+	h := holder{kind: schema.GroupKind{Kind: "ConfigMap"}}
+	nodes := f.follow(t.Context(), h, f.granted(h, []v1alpha1.Allowance{{APIGroup: "example.com", Kind: "Kid", Mutation: "spec.config", Through: "Wid.example.com"}}), false, 0)
+	rule := &policy.Rule{Through: []policy.ThroughEntry{{
+		Entry: policy.Entry{Kind: schema.GroupKind{Group: "example.com", Kind: "Kid"}, Delete: true}, Readers: policy.Through{Kind: schema.GroupKind{Group: "example.com", Kind: "Wid"}},
+	}}}
+	nodes = append(nodes, f.follow(t.Context(), h, f.ofRule(h, rule, nil), true, 1)...)
+	want := []*Node{
+		{Kind: "ConfigMap", Readers: true, What: []string{"change spec.config of Kid of each Wid that reads it"}},
+		{Kind: "ConfigMap", Readers: true, What: []string{"delete of Kid of each Wid that reads it"}, Possible: true},
+	}
+	if diff := cmp.Diff(want, nodes); diff != "" {
+		t.Errorf("what follows (-want +got):\n%s", diff)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,6 +60,8 @@ type permission struct {
 	what           []string
 	external       string
 	conditions     []string
+	// through says what may happen to children of what reads the holder, or to these: they are not looked for.
+	through string
 }
 
 // granted returns the permissions of allowances, for the kinds that the policies of their
@@ -68,6 +71,10 @@ func (f *follower) granted(h holder, allowances []v1alpha1.Allowance) []permissi
 	for _, a := range allowances {
 		if a.Relation == v1alpha1.RelationExternal {
 			out = append(out, permission{external: phrase.Allowance(a)})
+			continue
+		}
+		if a.Through != "" {
+			out = append(out, permission{through: phrase.Allowance(a)})
 			continue
 		}
 		for _, kind := range childKinds(f.policies.InEffect(h.chain)) {
@@ -134,6 +141,7 @@ func (f *follower) ofRule(h holder, r *policy.Rule, policies []*policy.Policy) [
 		out = append(out, ofEntry(e, r.Conditions))
 	}
 	for _, e := range r.Through {
+		out = append(out, ofThrough(e, r.Conditions))
 		f.note(fmt.Sprintf("What may follow for each %s that reads a %s is not looked at.", e.Readers.Kind.Kind, h.kind.Kind))
 	}
 	return out
@@ -152,6 +160,20 @@ func ofEntry(e policy.Entry, conditions []*policy.Condition) permission {
 		p.what = append(p.what, fieldText(field.Pattern.String()))
 	}
 	return p
+}
+
+func ofThrough(e policy.ThroughEntry, conditions []*policy.Condition) permission {
+	own := ofEntry(e.Entry, conditions)
+	what := own.what
+	for _, verb := range []struct {
+		is   bool
+		what string
+	}{{own.create, v1alpha1.MutationCreateObject}, {own.delete, v1alpha1.MutationDeleteObject}} {
+		if verb.is {
+			what = append(what, verb.what)
+		}
+	}
+	return permission{through: phrase.Through(strings.Join(what, ", ")+" of "+e.Kind.Kind, e.Readers.Kind, e.Kind), conditions: own.conditions}
 }
 
 func anythingTo(kinds []schema.GroupKind) []permission {
@@ -180,6 +202,9 @@ func childKinds(policies []*policy.Policy) []schema.GroupKind {
 func (f *follower) follow(ctx context.Context, h holder, permissions []permission, possible bool, depth int) []*Node {
 	var out []*Node
 	for _, p := range permissions {
+		if p.through != "" {
+			out = add(out, &Node{Kind: h.kind.Kind, Readers: true, What: []string{p.through}, Possible: possible, Conditions: p.conditions})
+		}
 		if p.external != "" {
 			out = add(out, &Node{Kind: string(v1alpha1.RelationExternal), External: true, What: []string{p.external}, Possible: possible, Conditions: p.conditions})
 		}
@@ -243,7 +268,7 @@ func (f *follower) note(text string) {
 func merged(permissions []permission) []permission {
 	var out []permission
 	for _, p := range permissions {
-		if p.external != "" {
+		if p.external != "" || p.through != "" {
 			continue
 		}
 		i := slices.IndexFunc(out, func(o permission) bool { return o.kind == p.kind && slices.Equal(o.conditions, p.conditions) })

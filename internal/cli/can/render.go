@@ -167,6 +167,9 @@ func (d drawing) label(n *Node) string {
 	if n.External {
 		label = "gate  " + strings.Join(n.What, ", ")
 	}
+	if n.Readers {
+		label = "what reads it  " + strings.Join(n.What, ", ")
+	}
 	var aside []string
 	if n.Possible {
 		aside = append(aside, "possible")

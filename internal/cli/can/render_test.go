@@ -65,6 +65,19 @@ alice
         └── and 2 more of kind Part (-o wide lists them)
 `,
 		},
+		"children of what reads it": {
+			report: Report{
+				Object: v1alpha1.TargetReference{Kind: "ConfigMap", Name: "src"}, User: "alice", Paths: []string{"data[a]"}, Outcome: Initiates,
+				Granted: []v1alpha1.Allowance{{Kind: "Kid", Mutation: "spec.config", Through: "Wid.example.com"}},
+				Follows: []*Node{{Kind: "ConfigMap", Readers: true, What: []string{"change spec.config of Kid of each Wid that reads it"}}},
+			},
+			want: `Yes: alice may change data[a] of ConfigMap/src. What follows is below.
+
+alice
+└── ConfigMap/src  data[a]
+    └── what reads it  change spec.config of Kid of each Wid that reads it
+`,
+		},
 		"nothing below yet": {
 			report: Report{
 				Object: xr, User: "alice", Paths: []string{"spec.size"}, Outcome: Initiates,

@@ -95,6 +95,8 @@ type Node struct {
 	Name string `json:"name,omitempty"`
 	// External is true for what is outside the cluster: its gate would open.
 	External bool `json:"external,omitempty"`
+	// Readers is true for children of what reads the object above, or for these: they are not looked for.
+	Readers bool `json:"readers,omitempty"`
 	// What could happen to it.
 	What []string `json:"what"`
 	// Possible is true where policies say so, and not the API server: whether it comes
