@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 	"github.com/google/cel-go/cel"
@@ -68,8 +69,10 @@ func Misjudged(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 			m.add(at, problem)
 		}
 	}
+	m.known(parent, spec.Knowledge, path.Child("knowledge"))
 	if s := spec.Maintaining; s != nil {
 		for i := range s.Policies {
+			m.beforeCreation(&s.Policies[i], path.Child("maintaining", "policies").Index(i))
 			if child, served := declared.KindFor(ResourceOf(s.Policies[i].Target)); served {
 				m.conditions(child, s.Policies[i].Conditions, path.Child("maintaining", "policies").Index(i), "the entry lets nothing through")
 			}
@@ -325,6 +328,9 @@ func (j *judging) below(v inferred, segment change.Segment) inferred {
 	out := inferred{in: v.in, at: append(slices.Clone(v.at), segment)}
 	out.text = v.in + "." + out.at.String()
 	if v.in == varAllowance {
+		if name := out.at[0].Field; !slices.Contains(allowanceHas, name) {
+			j.add("an allowance has no field " + name + ": it has " + strings.Join(allowanceHas, ", "))
+		}
 		out.valueType = allowanceFields[out.at.String()]
 		return out
 	}
@@ -340,6 +346,11 @@ func (j *judging) below(v inferred, segment change.Segment) inferred {
 var allowanceFields = map[string]change.ValueType{
 	"kind": change.ValueText, "apiGroup": change.ValueText, "mutation": change.ValueText, "relation": change.ValueText,
 	"initiator": change.ValueText, "content": change.ValueText, "generation": change.ValueNumber,
+}
+
+// allowanceHas are all the fields of an allowance.
+var allowanceHas = []string{
+	"apiGroup", "content", "external", "generation", "initiator", "kind", "mutation", "mutations", "relation", "through", "trace", "verbs",
 }
 
 // anyItem stands for each item of a list, and each value of a map.

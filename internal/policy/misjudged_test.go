@@ -64,6 +64,8 @@ func TestMisjudged(t *testing.T) {
 		"a label":                       {when: "object.metadata.labels['tier'] == 1 && object.metadata.generation > 0", want: []string{at + "it compares object.metadata.labels[tier] (a string) with a number" + unequal + convert}},
 		"what is chosen":                {when: "(object.spec.paused ? 'a' : 'b') == 1 && object.metadata.generation > 0", want: []string{at + "it compares a string with a number" + unequal + convert}},
 		"what the kind does not have":   {when: "object.status.observedGenerations >= allowance.generation", want: []string{at + "in kind Deployment, there is no field status.observedGenerations"}},
+		"what no allowance has":         {when: "object.metadata.generation >= allowance.generatoin", want: []string{at + "an allowance has no field generatoin: it has apiGroup, content, external, generation, initiator, kind, mutation, mutations, relation, through, trace, verbs"}},
+		"what an allowance has":         {when: "object.metadata.generation >= allowance.generation && allowance.trace[0].name != '' && allowance.external['a'] != ''"},
 		"no generation":                 {when: "object.spec.paused", want: []string{at + "it looks at no generation: what the status said before a change would end at once what the change allows; compare object.status.observedGeneration with allowance.generation"}},
 		"a generation by its key":       {when: "object['status']['observedGeneration'] != ''"},
 		"two that compare in vain":      {when: "has(object.status.observedGeneration) && size(object.metadata.name) == 'x'", want: []string{at + "it compares a number with a string" + unequal + convert}},

@@ -1614,7 +1614,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a denial advises an approval of what no rule is about",
-		edits: []edit{{inVain, "len(impossible) > 0 && !isWithheld {", "len(impossible) > 99 && !isWithheld {"}},
+		edits: []edit{{inVain, "len(impossible) > 0 {", "len(impossible) > 99 {"}},
 		unit:  []string{"-run=TestDenialAdvises", admissionTests},
 	},
 	{
@@ -3256,6 +3256,101 @@ var mutants = []mutant{
 		name:  "a gate that stays is by no policy",
 		edits: []edit{{"internal/webhook/admission/gatekept.go", "	return g.keeping\n", "	return nil\n"}},
 		unit:  []string{"-run=TestGateOfWhatHasNoClaim", "./internal/webhook/admission"},
+	},
+	{
+		name:  "approving a field that is not there grants",
+		edits: []edit{{"internal/webhook/admission/approve.go", "		a.missing = append(a.missing, text)\n		return\n", "		a.missing = append(a.missing, text)\n"}},
+		unit:  []string{"-run=TestApprovalThatDoesNothing", "./internal/webhook/admission"},
+	},
+	{
+		name:  "of several approvals what comes of none is not told",
+		edits: []edit{{"internal/webhook/admission/answer.go", "	if len(a.missing) > 0 {", "	if len(a.missing) > 0 && len(a.changes) == 0 {"}},
+		unit:  []string{"-run=TestApprovalThatDoesNothing", "./internal/webhook/admission"},
+	},
+	{
+		name:  "approve: a field that is not there is left out in silence",
+		edits: []edit{{"internal/cli/approve/approval.go", "strings.HasSuffix(text, decision.NothingThere)", "text == decision.NothingThere"}},
+		unit:  []string{"-run=TestApprove", "./internal/cli/approve"},
+	},
+	{
+		name:  "while something is withheld, what no rule allows is promised",
+		edits: []edit{{"internal/webhook/admission/invain.go", "		if slices.ContainsFunc(impossible, func", "		if false && slices.ContainsFunc(impossible, func"}},
+		unit:  []string{"-run=TestDenialAdvises", "./internal/webhook/admission"},
+	},
+	{
+		name:  "while something is withheld, who approves it is promised anything",
+		edits: []edit{{"internal/webhook/admission/messages.go", "return !slices.Contains(helps, name)", "return false"}},
+		unit:  []string{"-run=TestDenialAdvises", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a denial does not name what the parent reads",
+		edits: []edit{{"internal/webhook/admission/messages.go", "	if text := f.changeWhatIsRead(v); text != \"\" && len", "	if text := f.changeWhatIsRead(v); false && len"}},
+		unit:  []string{"-run=TestDenialAdvises", "./internal/webhook/admission"},
+	},
+	{
+		name:  "why: what is made of a field later has not been taken back",
+		edits: []edit{{"internal/cli/why/ended.go", " && !firstTime(c).After(e.Time.Time)", ""}},
+		unit:  []string{"-run=TestEndedSince", "./internal/cli/why"},
+	},
+	{
+		name:  "why: what is withheld again was not taken back before",
+		edits: []edit{{"internal/cli/why/ended.go", "earlier := history[i+1:]", "earlier := history[i*0:]"}},
+		unit:  []string{"-run=TestEndedSince", "./internal/cli/why"},
+	},
+	{
+		name:  "why: what the parent reads allows nothing",
+		edits: []edit{{"internal/cli/why/remedy.go", "slices.Concat(maintained(policies, d.Kind, path), beyond.throughRead(d.Kind, path))", "maintained(policies, d.Kind, path)"}},
+		unit:  []string{"-run=TestBeyond", "./internal/cli/why"},
+	},
+	{
+		name:  "why: an UpgradeAllowance that was not asked is forgotten",
+		edits: []edit{{"internal/cli/why/remedy.go", "upgrades := beyond.upgraded(d, path)", "upgrades := beyond.upgraded(d, path)[:0]"}},
+		unit:  []string{"-run=TestBeyond", "./internal/cli/why"},
+	},
+	{
+		name:  "why: what an object was refused to be a child of is not told",
+		edits: []edit{{"internal/cli/why/find.go", "e) || wouldAdopt(*subject, e)):", "e)):"}},
+		unit:  []string{"-run=TestParentThatIsNotGiven", "./internal/cli/why"},
+	},
+	{
+		name:  "why: what is refused below by itself is not told",
+		edits: []edit{{"internal/cli/why/below.go", "e != nil && b.Refused == \"\" {", "e != nil && b.Refused != \"\" {"}},
+		unit:  []string{"-run=TestBelowRefusesItself", "./internal/cli/why"},
+	},
+	{
+		name:  "can: what reads an object is forgotten",
+		edits: []edit{{"internal/cli/can/follow.go", "		if p.through != \"\" {\n			out = add(", "		if p.through == \"\" {\n			out = add("}},
+		unit:  []string{"-run=TestThrough", "./internal/cli/can"},
+	},
+	{
+		name:  "can: what is allowed already is not allowed again",
+		edits: []edit{{"internal/cli/can/ask.go", "		r.Granted = again\n", "		r.Granted = again[:0]\n"}},
+		unit:  []string{"-run=TestCompare", "./internal/cli/can"},
+	},
+	{
+		name:  "a warning offers an approval that a condition forbids",
+		edits: []edit{{"internal/webhook/admission/messages.go", "len(notMet) > 0 {", "len(notMet) > 99 {"}},
+		unit:  []string{"-run=TestWarningOfConditions", "./internal/webhook/admission"},
+	},
+	{
+		name:  "expressions: an allowance has any field",
+		edits: []edit{{"internal/policy/misjudged.go", "!slices.Contains(allowanceHas, name)", "len(allowanceHas) == 0"}},
+		unit:  []string{"-run=TestMisjudged", "./internal/policy"},
+	},
+	{
+		name:  "expressions: what is created was there before",
+		edits: []edit{{"internal/policy/misknown.go", " && !guarded {", " && guarded {"}},
+		unit:  []string{"-run=TestBeforeCreation", "./internal/policy"},
+	},
+	{
+		name:  "knowledge: anything is a template",
+		edits: []edit{{"internal/policy/misknown.go", "is != \"\" && is != change.ValueMap", "is == \"\" && is != change.ValueMap"}},
+		unit:  []string{"-run=TestMisknown", "./internal/policy"},
+	},
+	{
+		name:  "knowledge: children of kinds that nobody serves",
+		edits: []edit{{"internal/webhook/v1alpha1/allowancepolicy_warnings.go", "return r.GVK.GroupKind() == kind })", "return r.GVK.Kind == kind.Kind })"}},
+		unit:  []string{"-run=TestWarningOfUnservedChildren", "./internal/webhook/v1alpha1"},
 	},
 	{
 		name:  "what Kausality pauses itself is somebody's pause",

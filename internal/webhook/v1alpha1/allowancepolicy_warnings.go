@@ -39,6 +39,7 @@ func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.All
 		v.unservedParent(ctx, compiled, served),
 		v.clashes(p, compiled),
 		v.unservedTargets(ctx, compiled, served),
+		v.unservedChildren(ctx, p),
 		v.unmatched(ctx, p, compiled, served),
 		registry.Drivers().Unmatched(compiled),
 		initiators(p, compiled),
@@ -122,6 +123,25 @@ func (v *AllowancePolicyValidator) unservedTargets(ctx context.Context, p *polic
 		warned = append(warned, e.Resource)
 		meant := suggest(ctx, v.Serving, gv, e.Resource.Resource, func(r discovery.Resource) string { return "resource " + r.GVR.Resource })
 		out = append(out, fmt.Sprintf("target resource %s in %s is not served; it is not bounded until it is%s", e.Resource.Resource, gv, meant))
+	}
+	return out
+}
+
+// unservedChildren warns of kinds that the policy tells about as children and that nobody serves, in whatever version.
+func (v *AllowancePolicyValidator) unservedChildren(ctx context.Context, p *v1alpha1.AllowancePolicy) admission.Warnings {
+	if p.Spec.Knowledge == nil || len(p.Spec.Knowledge.Children) == 0 {
+		return nil
+	}
+	all, err := v.Serving.Everything(ctx)
+	if err != nil {
+		return nil // Some of it may be missing.
+	}
+	var out admission.Warnings
+	for i, c := range p.Spec.Knowledge.Children {
+		kind := schema.GroupKind{Group: c.APIGroup, Kind: c.Kind}
+		if !slices.ContainsFunc(all, func(r discovery.Resource) bool { return r.GVK.GroupKind() == kind }) {
+			out = append(out, fmt.Sprintf("spec.knowledge.children[%d]: %s is not served, and no child is of it until it is", i, kind))
+		}
 	}
 	return out
 }

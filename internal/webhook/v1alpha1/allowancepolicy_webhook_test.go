@@ -465,6 +465,25 @@ spec:
 	}
 }
 
+func TestWarningOfUnservedChildren(t *testing.T) {
+	p := parse(t, `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  maintaining: {}
+  knowledge: {children: [{apiGroup: apps, kind: ReplicaSet}, {apiGroup: apps, kind: ReplicaSett}, {kind: ReplicaSet}]}
+  rules: [{trigger: spec.template, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild}]}]`)
+	v := &AllowancePolicyValidator{Serving: servedKinds(true, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}), Schemas: noSchemas{}}
+	want := admission.Warnings{
+		"spec.knowledge.children[1]: ReplicaSett.apps is not served, and no child is of it until it is",
+		"spec.knowledge.children[2]: ReplicaSet is not served, and no child is of it until it is",
+	}
+	if diff := cmp.Diff(want, v.unservedChildren(t.Context(), p)); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
 func TestWarningOfAnotherVersion(t *testing.T) {
 	disk := schema.GroupKind{Group: "example.com", Kind: "Disk"}
 	serving := servedKinds(true, disk.WithVersion("v1"), disk.WithVersion("v2"))
