@@ -253,6 +253,21 @@ var mutants = []mutant{
 		unit:  []string{"./internal/controller/generating"},
 	},
 	{
+		name:  "what a quota refused was there",
+		edits: []edit{{"internal/cli/trace/unproven.go", "if !n.onlyLetCreate() {", "if n.end {"}},
+		unit:  []string{"./internal/cli/trace"},
+	},
+	{
+		name:  "a record that says nothing of its target proves it",
+		edits: []edit{{"internal/cli/trace/unproven.go", "!record.NeverSeen(rec)", "!record.NeverSeen(rec) || rec != nil"}},
+		unit:  []string{"./internal/cli/trace"},
+	},
+	{
+		name:  "what is refused with an error is told by records alone",
+		edits: []edit{{"internal/cli/why/unrecorded.go", `add(message, "The condition "+kind)`, `_, _ = message, kind`}},
+		unit:  []string{"./internal/cli/why"},
+	},
+	{
 		name:  "a credential that an API server refuses is good",
 		edits: []edit{{credentials, "if !c.isRefused() {", "if !c.isRefused() || c.last.After(c.first) {"}},
 		unit:  []string{"./internal/credential"},

@@ -246,12 +246,15 @@ func (s *sight) isMissing(n *Node) bool {
 // that no chain leads to.
 func (s *sight) mark(report *Report) {
 	var explained []Child
+	proven := s.proven(report)
 	for _, c := range report.Causes {
 		c.First.visit(func(n *Node) {
 			explained = append(explained, n.child())
 			n.Asked = n.Kind == s.target.GVK.Kind && n.Name == s.target.Name && mayBeOne(n.Namespace, s.target.Namespace)
 			n.Gone = n.Asked && s.gone || !n.Asked && s.isMissing(n)
+			n.Unproven = n.Gone && n.onlyLetCreate() && !n.child().isAmong(proven)
 		})
+		c.First.visit((*Node).putUnprovenLast)
 		c.First.visit((*Node).markReplaced)
 	}
 	for _, child := range s.below {

@@ -200,7 +200,10 @@ func (d drawing) label(n *Node) string {
 	case n.Active:
 		label += ", " + d.terminal.Paint(text.Good, "active")
 	}
-	if n.Gone {
+	switch {
+	case n.Unproven:
+		label += d.terminal.Paint(text.Faint, " (gone, or never there)")
+	case n.Gone:
 		label += d.terminal.Paint(text.Faint, " (gone)")
 	}
 	return label

@@ -93,6 +93,9 @@ type Node struct {
 	Asked bool `json:"asked,omitempty"`
 	// Gone is true where the object is known not to exist any more.
 	Gone bool `json:"gone,omitempty"`
+	// Unproven is true where it is gone, and nothing tells that it has ever been there: its creation was let through,
+	// and something else, such as a quota, may have refused it then.
+	Unproven bool `json:"unproven,omitempty"`
 	// Again is true of an object that was deleted, or evicted, and was made again under its name since.
 	Again bool `json:"again,omitempty"`
 	// Next are the objects below.

@@ -87,6 +87,13 @@ func pods(age time.Duration, operation, initiator string, trace []v1alpha1.Trace
 	}
 }
 
+// created is that a ReplicaSet was let be created.
+func created(name, initiator string, trace ...v1alpha1.TraceHop) v1alpha1.HistoryEntry {
+	e := pods(time.Minute, "Create", initiator, trace, name)
+	e.Kind = "ReplicaSet"
+	return e
+}
+
 func hop(kind, name, field string, generation int64) v1alpha1.TraceHop {
 	return v1alpha1.TraceHop{Kind: kind, Name: name, Field: field, Generation: generation}
 }
@@ -204,8 +211,8 @@ alice, 2m ago
     ├── attested: metadata.annotations[ticket] = OPS-1
     └── ReplicaSet/web-1  spec.replicas, generations 2 to 3
         ├── Pod/web-1-a  created
-        ├── Pod/web-1-b  created (gone)
-        └── Pod/web-1-c  created
+        ├── Pod/web-1-c  created
+        └── Pod/web-1-b  created (gone, or never there)
 
 autoscaler, 60m ago
 └── Deployment/web  spec.replicas, generation 2
@@ -287,7 +294,7 @@ alice, 2m ago
 
 replicaset-controller (Maintaining), 30m ago
 └── ReplicaSet/web-1
-    └── Pod/web-1-z  created (gone)
+    └── Pod/web-1-z  created (gone, or never there)
 `,
 		},
 		"many alike are not listed": {
@@ -444,6 +451,35 @@ alice, 3m ago
     └── Pod/db-2  deleted (gone)
 `,
 		},
+		"what a quota refused after it was let through": {
+			sight: sight{
+				target: target("apps", "Deployment", "web"), uid: "web", listed: []string{"Pod", "ReplicaSet"}, listedIn: "shop",
+				below: []Child{{Kind: "Pod", Name: "z-1", Namespace: "shop"}},
+				records: []v1alpha1.AllowanceRecord{
+					recordOf("Deployment", "web", "", history(
+						pods(time.Minute, "Create", "alice", []v1alpha1.TraceHop{scaled}, "z-1", "a-6", "a-5", "a-4", "a-3", "a-2", "a-1", "y-1"),
+						pods(2*time.Minute, "Delete", "alice", []v1alpha1.TraceHop{scaled}, "y-1"),
+						created("web-known", "alice", scaled), created("web-tried", "alice", scaled), created("web-untold", "alice", scaled),
+					)),
+					recordOf("ReplicaSet", "web-known", "web", history()),
+					recordOf("ReplicaSet", "web-tried", "web", v1alpha1.AllowanceRecordStatus{}),
+				},
+			},
+			want: `Deployment/web in namespace shop, Steady
+
+alice, 2m ago
+└── Deployment/web  spec.replicas, generation 2
+    ├── Pod/y-1  created (gone)
+    ├── Pod/z-1  created
+    ├── Pod/a-1  created (gone, or never there)
+    ├── Pod/a-2  created (gone, or never there)
+    ├── and 4 more of kind Pod created (-o wide lists them)
+    ├── Pod/y-1  deleted (gone)
+    ├── ReplicaSet/web-known  created (gone)
+    ├── ReplicaSet/web-tried  created (gone, or never there)
+    └── ReplicaSet/web-untold  created (gone, or never there)
+`,
+		},
 		"what is open, and what is withheld": {
 			sight: sight{
 				target: target("apps", "Deployment", "web"), uid: "web",
@@ -543,7 +579,7 @@ func TestTraceOfOneOfTwoNamespaces(t *testing.T) {
 		},
 		"one that is gone": {
 			sight: sight{target: animal, gone: true},
-			want:  "Animal/a in namespace shop, gone\n\nalice, 60s ago\n└── Farm/f  spec.size, generation 2\n    └── Animal/a  created (gone)\n",
+			want:  "Animal/a in namespace shop, gone\n\nalice, 60s ago\n└── Farm/f  spec.size, generation 2\n    └── Animal/a  created (gone, or never there)\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,6 +98,7 @@ func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*
 		report.Notes = append(report.Notes, far(ctx, c, policies, namespace)...)
 	}
 	report.Notes = append(report.Notes, unfollowed(seen.obj)...)
+	report.Notes = append(report.Notes, unrecorded(seen.obj, events(ctx, c, seen.obj))...)
 	if unread == nil && seen.obj != nil {
 		report.Notes = append(report.Notes, waitingGates(ctx, c.Children, policies, seen.obj)...)
 		report.Notes = append(report.Notes, stops.On(ctx, c, policies, seen.obj)...)

@@ -66,7 +66,8 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	first := cluster.Banner(t, now, r.SwitchedOff, r.Unenforced)
 	if out.Len() == 0 {
 		return first + t.Wrap("", fmt.Sprintf("Nothing was refused and nothing is withheld, as the AllowanceRecords tell of %s. "+
-			"They are written up to two seconds after a refusal: if you have just seen one, ask again.", r.Subject)) + r.unasked(t)
+			"They are written up to two seconds after a refusal: if you have just seen one, ask again. What could not be written "+
+			"down is refused with an error that no record tells of, but the log of whoever asked.", r.Subject)) + r.unasked(t)
 	}
 	return first + strings.TrimSuffix(out.String(), "\n")
 }

@@ -95,7 +95,8 @@ func policies(t *testing.T) cluster.Policies {
 // nothing returns what is said where there is nothing.
 func nothing(subject string) string {
 	return text.Terminal{Width: text.DefaultWidth}.Wrap("", "Nothing was refused and nothing is withheld, as the AllowanceRecords tell of "+subject+
-		". They are written up to two seconds after a refusal: if you have just seen one, ask again.")
+		". They are written up to two seconds after a refusal: if you have just seen one, ask again. What could not be written "+
+		"down is refused with an error that no record tells of, but the log of whoever asked.")
 }
 
 // recordOf returns the record of a Deployment in namespace shop.

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	denials "kausality.io/operator/internal/denial"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/valuefree"
@@ -53,7 +54,7 @@ func (g *Gatherer) failedAbout(ctx context.Context, req admission.Request, kind 
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
 	resp := admission.Allowed("").WithWarnings("kausality: not judged, and let through: " + valuefree.Text(err))
 	if !apierrors.IsForbidden(err) && g.failsClosed(ctx, kind, req.Namespace) {
-		resp = admission.Errored(http.StatusInternalServerError, errors.New("kausality cannot judge this request, try again: "+valuefree.Text(err)))
+		resp = admission.Errored(http.StatusInternalServerError, errors.New(denials.Unjudged+": "+valuefree.Text(err)))
 	}
 	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
 	return resp
@@ -68,12 +69,14 @@ func (e lostError) Unwrap() error { return e.error }
 
 // lost answers a request that was judged, and of which that could not be written down. It
 // is refused whatever the failurePolicy says: the operator is there to deny what would
-// follow from it, and to cover what must not be covered.
+// follow from it, and to cover what must not be covered. So it is where the API server has just refused
+// the operator's credential, as it does for a moment where it starts. Where it goes on to, the operator is
+// not there any more, and no request gets here: see internal/credential.
 func lost(ctx context.Context, req admission.Request, err error) admission.Response {
 	logf.FromContext(ctx).Error(err, "Cannot write down what a request allows; it is refused",
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
 	resp := admission.Errored(http.StatusInternalServerError,
-		errors.New("what follows from this request cannot be written down, and would be lost, try again: "+valuefree.Text(err)))
+		errors.New(denials.Unwritten+": "+valuefree.Text(err)))
 	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
 	return resp
 }
