@@ -53,7 +53,7 @@ var _ = Describe("The plugin, of what no record tells", func() {
 		d := builders.MakeDeployment(ns, "web").Replicas(2).Obj()
 		Expect(owner.Create(ctx, d)).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
-			out, err := owner.kausality(ctx, ns, "trace", "deployment/web")
+			out, err := shared.as("reader", "system:masters").kausality(ctx, ns, "trace", "deployment/web")
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(out).To(MatchRegexp(`Pod/web-\S+  created\n(.*\n)*.*Pod/web-\S+  created \(gone, or never there\)\n`))
 			g.Expect(out).NotTo(ContainSubstring("created (gone)"))
