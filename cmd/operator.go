@@ -615,7 +615,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 	small := entry.NewSmallRoom()
 	server.Register(interception.UpgradeStampPath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceStamp(o.Manager)))
 	server.Register(interception.UpgradePath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceHook(o.Manager, o.kinds, o.policies, o.runners(), o.pods)))
-	server.Register(interception.GeneratingPath, small.Within(policyTimeout, webhookv1alpha1.GeneratingPolicyHook(o.Manager, o.generator())))
+	server.Register(interception.GeneratingPath, small.Within(policyTimeout, webhookv1alpha1.GeneratingPolicyHook(o.Manager, o.kinds, o.generator())))
 	return nil
 }
 

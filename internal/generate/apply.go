@@ -113,6 +113,7 @@ func (e *evaluation) applyOne(namespace string, m traits.Mapper) error {
 		}
 		if elsewhere {
 			e.leftOut[LeftOutOtherNamespace]++
+			e.noteElsewhere(id, m)
 			return nil
 		}
 	}
@@ -130,6 +131,16 @@ func (e *evaluation) applyOne(namespace string, m traits.Mapper) error {
 		return err
 	}
 	return e.want(Wanted{ID: id, Content: content, Source: source})
+}
+
+// noteElsewhere notes an object that was applied to the namespace in its ID, and names another one.
+func (e *evaluation) noteElsewhere(id ID, m traits.Mapper) {
+	to := id.Namespace
+	if metadata, ok := metadataOf(m); ok {
+		held, _ := metadata.Find(types.String("namespace"))
+		id.Namespace = text(held)
+	}
+	e.elsewhere[id] = Elsewhere{Kind: id.Kind, Name: id.Name, Namespace: id.Namespace, To: to}
 }
 
 // kindOf returns the kind of an object that is applied, and whether there is something to apply.

@@ -41,8 +41,21 @@ type Result struct {
 	Reads []Read
 	// LeftOut counts what was applied and is not wanted.
 	LeftOut map[LeftOut]int
+	// Elsewhere are the objects that were applied to another namespace than the one that they name, and to that nowhere.
+	Elsewhere []Elsewhere
 	// NotServed are the kinds of which objects would be wanted, were they served.
 	NotServed []schema.GroupVersionKind
+}
+
+// Elsewhere is an object that is not wanted, as it was applied to another namespace than the one that it names.
+type Elsewhere struct {
+	// Kind and Name say which object it is, Namespace which one it names, and To the one to which it was applied.
+	Kind, Name, Namespace, To string
+}
+
+// String says it.
+func (e Elsewhere) String() string {
+	return fmt.Sprintf("%s %s names namespace %s and is applied to %s", e.Kind, e.Name, e.Namespace, e.To)
 }
 
 // Wanted is an object that a policy wants.

@@ -58,7 +58,9 @@ type evaluation struct {
 	applied, bytes int
 	wanted         map[ID]Wanted
 	leftOut        map[LeftOut]int
-	notServed      map[schema.GroupVersionKind]bool
+	// elsewhere has what was applied to another namespace than the one that it names, by what it would be there.
+	elsewhere map[ID]Elsewhere
+	notServed map[schema.GroupVersionKind]bool
 }
 
 // scope is where the objects of a kind are.
@@ -78,7 +80,7 @@ func newEvaluation(p *Policy, trigger *Trigger, from Snapshot) *evaluation {
 		},
 		reads: map[Read]ref.Val{}, read: map[ID]bool{},
 		scopes: map[schema.GroupVersionKind]scope{},
-		wanted: map[ID]Wanted{}, leftOut: map[LeftOut]int{},
+		wanted: map[ID]Wanted{}, leftOut: map[LeftOut]int{}, elsewhere: map[ID]Elsewhere{},
 		notServed: map[schema.GroupVersionKind]bool{},
 	}
 }
@@ -143,6 +145,12 @@ func (e *evaluation) result() *Result {
 	out := &Result{Matched: true, Reads: e.allReads(), LeftOut: e.leftOut}
 	for _, id := range slices.SortedFunc(maps.Keys(e.wanted), ID.Compare) {
 		out.Objects = append(out.Objects, e.wanted[id])
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(e.elsewhere), ID.Compare) {
+		// Who applies all to each namespace means that each goes to its own.
+		if _, isWanted := e.wanted[id]; !isWanted {
+			out.Elsewhere = append(out.Elsewhere, e.elsewhere[id])
+		}
 	}
 	out.NotServed = slices.SortedFunc(maps.Keys(e.notServed), func(a, b schema.GroupVersionKind) int {
 		return strings.Compare(a.String(), b.String())

@@ -82,13 +82,14 @@ func why(status *metav1.Status) string {
 	if len(fields) > 0 {
 		parts = append(parts, strings.TrimSuffix(listing.Join(fields, ", "), "."))
 	}
-	if phrase := phrases.FindString(status.Message); phrase != "" {
+	phrase := phrases.FindString(status.Message)
+	if phrase != "" {
 		parts = append(parts, phrase)
 	}
 	if by := deniedBy.FindString(status.Message); by != "" {
 		parts = append(parts, by)
 	}
-	if len(fields) == 0 && !slices.Contains(telling, status.Reason) {
+	if len(fields) == 0 && phrase == "" && !slices.Contains(telling, status.Reason) {
 		parts = append(parts, "in words that may have values of fields, and are not shown: apply the object by hand to read them")
 	}
 	return strings.Join(parts, ", ")

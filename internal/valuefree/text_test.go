@@ -90,7 +90,7 @@ func TestWhy(t *testing.T) {
 			apierrors.NewBadRequest("Deployment in version \"v1\" cannot be handled as a Deployment: json: cannot unmarshal number 31.5 into Go struct field DeploymentSpec.spec.replicas of type int32"),
 			"BadRequest, DeploymentSpec.spec.replicas has a value of another type: expected int32",
 		},
-		"what is no base64": {unnamed("failed to convert new object: illegal base64 data at input byte 3: hunter2"), "500 Internal Server Error, illegal base64 data, " + hidden},
+		"what is no base64": {unnamed("failed to convert new object: illegal base64 data at input byte 3: hunter2"), "500 Internal Server Error, illegal base64 data"},
 		"an unknown answer": {apierrors.NewInternalError(errors.New(secret)), "InternalError, " + hidden},
 		"no answer":         {errors.New("connection refused"), "connection refused"},
 	} {

@@ -254,7 +254,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		g := shared.newGenerated(ctx, `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, `+with+`}`, "")
 		Expect(g.owner.Create(ctx, configMap(g.ns, "source", value))).To(Succeed())
 		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
-		g.waits(ctx, "gone", field)
+		Eventually(g.status).WithContext(ctx).Should(HaveField("Failures", ContainElement(HaveField("Message", ContainSubstring(field)))))
 		Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
 			And(HaveField("Type", v1alpha1.ConditionEnforced), HaveField("Message", ContainSubstring(field))))))
 		status, err := yaml.Marshal(g.status(ctx))

@@ -3242,6 +3242,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestAllFindsLabels", "./internal/cli/remove"},
 	},
 	{
+		name:  "generating: what nobody can ask about is not served",
+		edits: []edit{{"internal/generate/unserved.go", "served || !known {", "served {"}},
+		unit:  []string{"-run=TestUnserved", "./internal/generate"},
+	},
+	{
+		name:  "generating: what is applied to another namespace is not told",
+		edits: []edit{{"internal/controller/generating/status.go", "range e.triggers[trigger].elsewhere {", "range e.triggers[trigger].elsewhere[:0] {"}},
+		unit:  []string{"-run=TestToldBeside", "./internal/controller/generating"},
+	},
+	{
 		name:  "generating: which kind is not served is not told",
 		edits: []edit{{"internal/controller/generating/status.go", "range waitingFor {", "range waitingFor[:0] {"}},
 		unit:  []string{"-run=TestStanding", "./internal/controller/generating"},

@@ -82,6 +82,8 @@ type outcome struct {
 	objects map[generate.ID]*objectOutcome
 	// unserved are the kinds of which something is wanted, and that are not served.
 	unserved []schema.GroupVersionKind
+	// elsewhere are the objects that are applied to another namespace than the one that they name.
+	elsewhere []generate.Elsewhere
 	// later is true where a request is looked at again once what it reads is there.
 	later bool
 }

@@ -94,7 +94,8 @@ func (r *Reconciler) reconcilePolicy(ctx context.Context, req ctrl.Request) (ctr
 	if e.more {
 		return ctrl.Result{RequeueAfter: r.Retry}, err
 	}
-	return ctrl.Result{}, err
+	// No watch shows that the kind of a trigger is not served any more.
+	return ctrl.Result{RequeueAfter: seldom * r.Retry}, err
 }
 
 // causeChanged looks again at the triggers with objects that AllowancePolicies refuse, where what the
@@ -166,6 +167,7 @@ func (r *Reconciler) setUp(ctx context.Context, p *v1alpha1.GeneratingPolicy, be
 		return err
 	}
 	e.resources, e.more = what.matching(e.compiled.WatchedRules())
+	e.more = e.more || len(e.compiled.Unserved(what.serves)) > 0
 	if isKnown && slices.Equal(before.resources, e.resources) && before.more == e.more {
 		return nil
 	}

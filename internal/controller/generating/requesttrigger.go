@@ -181,7 +181,7 @@ func (l *look) evaluateRequest(ctx context.Context, id generate.ID, out *outcome
 		}
 		t.Wanted = append(t.Wanted, result.Objects[i])
 	}
-	out.matched, out.unserved = result.Matched, result.NotServed
+	out.matched, out.unserved, out.elsewhere = result.Matched, result.NotServed, result.Elsewhere
 	out.later = result.LeftOut[generate.LeftOutSourceGone]+result.LeftOut[generate.LeftOutNothing] > 0
 	l.noteKinds(t.Wanted)
 	return t, nil

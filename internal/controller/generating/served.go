@@ -200,6 +200,19 @@ func (s *served) matching(rules []admissionregistrationv1.NamedRuleWithOperation
 	return out, more
 }
 
+// serves is the generate.Serves of what is served.
+func (s *served) serves(group, version, name string) (is, known bool) {
+	in := func(gv schema.GroupVersion) bool {
+		return names([]string{group}, gv.Group) && names([]string{version}, gv.Version)
+	}
+	for gv := range s.unknown {
+		if in(gv) {
+			return false, false
+		}
+	}
+	return slices.ContainsFunc(s.resources, func(r resource) bool { return in(r.gvr.GroupVersion()) && r.gvr.Resource == name }), true
+}
+
 func names(of []string, name string) bool {
 	return slices.Contains(of, name) || slices.Contains(of, "*")
 }

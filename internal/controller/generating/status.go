@@ -20,7 +20,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -28,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
 )
@@ -45,6 +48,8 @@ type summary struct {
 	failures []v1alpha1.GeneratingFailure
 	// asWanted counts the objects that are as the policy wants them.
 	asWanted int32
+	// leftOut says which objects are applied to another namespace than the one that they name.
+	leftOut []string
 	// causes has, by state, why objects are so; evaluating why triggers fail.
 	causes     map[state]*cause
 	evaluating cause
@@ -107,6 +112,7 @@ func (b *book) summaryOf(e *entry) summary {
 	for _, trigger := range waitingFor {
 		out.unserved(trigger, e.triggers[trigger].unserved)
 	}
+	out.addElsewhere(e)
 	var lacking []generate.ID
 	objects := e.objects()
 	for id, object := range objects {
@@ -170,14 +176,22 @@ func count(n int) int32 {
 
 // report says in the status of a policy what has become of it.
 func (r *Reconciler) report(ctx context.Context, p *v1alpha1.GeneratingPolicy, e *entry) error {
+	what, err := r.serving.get(ctx)
+	if err != nil {
+		return err
+	}
 	s := r.book.summaryOf(e)
+	unserved := unservedText(e.compiled.Unserved(what.serves))
 	after := p.DeepCopy()
 	if r.isUnderway(p, e, &s) {
 		r.policyQueue.put(requestOf(p.Name), progressAfter)
 	} else {
 		after.Status.Triggers, after.Status.Objects, after.Status.Failures = s.triggers, s.objects, s.failures
-		setCondition(after, v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "Nothing is missed from now on.")
+		setCondition(after, v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "Nothing is missed from now on."+unserved)
 		reason, message := s.standing()
+		if reason == v1alpha1.ReasonEnforced {
+			message += unserved + s.leftOutText()
+		}
 		setCondition(after, v1alpha1.ConditionEnforced, reason == v1alpha1.ReasonEnforced, reason, message)
 	}
 	kinds := r.book.kindsOf(e)
@@ -221,6 +235,38 @@ func (s *summary) unserved(trigger generate.ID, kinds []schema.GroupVersionKind)
 		s.failures = append(s.failures, failure)
 		s.blame(waiting, &failure)
 	}
+}
+
+// addElsewhere adds what is applied to another namespace than the one that it names, in order. It is not wanted, and is
+// no failure: only its author can tell whether it was to be.
+func (s *summary) addElsewhere(e *entry) {
+	for _, trigger := range slices.SortedFunc(maps.Keys(e.triggers), generate.ID.Compare) {
+		for _, object := range e.triggers[trigger].elsewhere {
+			s.leftOut = append(s.leftOut, object.String())
+		}
+	}
+}
+
+// leftOutText ends what is said of a policy that leaves objects out; it is empty where there are none.
+func (s *summary) leftOutText() string {
+	if len(s.leftOut) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %d objects are left out: %s. Give ApplyAll the namespace that an object names, or name none in the object.",
+		len(s.leftOut), strings.TrimSuffix(listing.Join(s.leftOut, ", "), "."))
+}
+
+// unservedText ends what is said of a policy that names triggers which nobody serves; it is empty where there are none.
+func unservedText(triggers []generate.UnservedTrigger) string {
+	if len(triggers) == 0 {
+		return ""
+	}
+	named := make([]string, 0, len(triggers))
+	for _, trigger := range triggers {
+		named = append(named, trigger.String())
+	}
+	return fmt.Sprintf(" Nothing is a trigger of what the API server does not serve: %s. Correct spec.matchConstraints.resourceRules, or install the definition.",
+		strings.TrimSuffix(listing.Join(named, ", "), "."))
 }
 
 // isUnderway reports whether what the status says of a policy may well be true still, as after a restart:

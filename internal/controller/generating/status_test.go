@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -127,5 +128,46 @@ func TestAllowanceChanged(t *testing.T) {
 	want := []request{{"bounded", generate.ID{Kind: "Namespace", Name: "bounded"}}}
 	if diff := cmp.Diff(want, b.allUncaused(), cmp.AllowUnexported(request{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestToldBeside says what a policy that has all that it wants leaves out, and what is served by nobody.
+func TestToldBeside(t *testing.T) {
+	trigger := func(name string) generate.ID { return generate.ID{Kind: "Namespace", Name: name} }
+	e := &entry{triggers: map[generate.ID]*outcome{
+		trigger("b"): {matched: true, elsewhere: []generate.Elsewhere{{Kind: "ConfigMap", Name: "x", Namespace: "q2", To: "q1"}}},
+		trigger("a"): {matched: true, elsewhere: []generate.Elsewhere{{Kind: "ConfigMap", Name: "y", Namespace: "q2", To: "q1"}}},
+	}}
+	s := newBook().summaryOf(e)
+	want := " 2 objects are left out: ConfigMap y names namespace q2 and is applied to q1, ConfigMap x names namespace q2 and is applied to q1. " +
+		"Give ApplyAll the namespace that an object names, or name none in the object."
+	if diff := cmp.Diff(want, s.leftOutText()); diff != "" {
+		t.Errorf("what is left out (-want +got):\n%s", diff)
+	}
+	want = " Nothing is a trigger of what the API server does not serve: cluss in t4.io/v9. Correct spec.matchConstraints.resourceRules, or install the definition."
+	if diff := cmp.Diff(want, unservedText([]generate.UnservedTrigger{{Resource: "cluss", Groups: []string{"t4.io"}, Versions: []string{"v9"}}})); diff != "" {
+		t.Errorf("what is not served (-want +got):\n%s", diff)
+	}
+	if got := newBook().summaryOf(&entry{}); got.leftOutText() != "" || unservedText(nil) != "" {
+		t.Errorf("something is told where there is nothing: %q", got.leftOutText())
+	}
+}
+
+// TestServes tells of what API servers that do not answer serve that it is not known.
+func TestServes(t *testing.T) {
+	s := newServed([]*metav1.APIResourceList{{GroupVersion: "apps/v1", APIResources: []metav1.APIResource{{Name: "deployments", Kind: "Deployment"}}}},
+		map[schema.GroupVersion]error{{Group: "away.example", Version: "v1"}: errNotSynced})
+	for of, want := range map[[3]string][2]bool{
+		{"apps", "v1", "deployments"}:      {true, true},
+		{"apps", "*", "deployments"}:       {true, true},
+		{"apps", "v2", "deployments"}:      {false, true},
+		{"apps", "v1", "sets"}:             {false, true},
+		{"away.example", "v1", "anything"}: {false, false},
+		{"*", "v1", "anything"}:            {false, false},
+	} {
+		served, known := s.serves(of[0], of[1], of[2])
+		if got := [2]bool{served, known}; got != want {
+			t.Errorf("%v: served, known = %v, want %v", of, got, want)
+		}
 	}
 }

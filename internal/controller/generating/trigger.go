@@ -207,7 +207,7 @@ func (l *look) evaluate(ctx context.Context, id generate.ID, out *outcome) (plan
 		return t, err
 	}
 	t.State, t.Wanted = plan.Evaluated, result.Objects
-	out.matched, out.unserved = result.Matched, result.NotServed
+	out.matched, out.unserved, out.elsewhere = result.Matched, result.NotServed, result.Elsewhere
 	l.noteKinds(result.Objects)
 	return t, nil
 }

@@ -21,10 +21,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +34,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/access"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/generate"
 )
 
@@ -41,6 +44,8 @@ import (
 // GeneratingPolicyValidator refuses GeneratingPolicies that cannot work, by field, and those by
 // which somebody would act as a service account that they may not act as.
 type GeneratingPolicyValidator struct {
+	// Serving says what the API server serves; nil where nobody can tell.
+	Serving Serving
 	// Client makes SubjectAccessReviews.
 	Client client.Client
 	// DefaultAccount is the user name of the service account of a policy that names none.
@@ -50,8 +55,8 @@ type GeneratingPolicyValidator struct {
 var _ admission.Validator[*v1alpha1.GeneratingPolicy] = (*GeneratingPolicyValidator)(nil)
 
 // GeneratingPolicyHook returns the webhook for GeneratingPolicies.
-func GeneratingPolicyHook(mgr ctrl.Manager, defaultAccount string) http.Handler {
-	return admission.WithValidator(mgr.GetScheme(), &GeneratingPolicyValidator{Client: mgr.GetClient(), DefaultAccount: defaultAccount})
+func GeneratingPolicyHook(mgr ctrl.Manager, kinds *discovery.Resolver, defaultAccount string) http.Handler {
+	return admission.WithValidator(mgr.GetScheme(), &GeneratingPolicyValidator{Serving: kinds, Client: mgr.GetClient(), DefaultAccount: defaultAccount})
 }
 
 // ValidateCreate implements admission.Validator.
@@ -73,11 +78,44 @@ func (v *GeneratingPolicyValidator) ValidateDelete(context.Context, *v1alpha1.Ge
 }
 
 func (v *GeneratingPolicyValidator) validate(ctx context.Context, p *v1alpha1.GeneratingPolicy) (admission.Warnings, error) {
-	_, warnings, errs := generate.Compile(p.Name, &p.Spec)
+	compiled, warnings, errs := generate.Compile(p.Name, &p.Spec)
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind(v1alpha1.KindGeneratingPolicy).GroupKind(), p.Name, errs)
 	}
-	return warnings, v.mayImpersonate(ctx, p)
+	return append(warnings, v.unserved(ctx, compiled)...), v.mayImpersonate(ctx, p)
+}
+
+// unserved warns of triggers that nobody serves: nothing is made for them, and nothing fails.
+func (v *GeneratingPolicyValidator) unserved(ctx context.Context, p *generate.Policy) admission.Warnings {
+	if v.Serving == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askingTimeout)
+	defer cancel()
+	var out admission.Warnings
+	for _, u := range p.Unserved(servesAny(ctx, v.Serving)) {
+		gv := schema.GroupVersion{Group: u.Groups[0], Version: u.Versions[0]}
+		meant := suggest(ctx, v.Serving, gv, u.Resource, func(r discovery.Resource) string { return "resource " + r.GVR.Resource })
+		out = append(out, fmt.Sprintf("spec.matchConstraints: %s is not served; nothing is a trigger of it until it is%s", u, meant))
+	}
+	return out
+}
+
+// servesAny is the generate.Serves of what is served. What a rule leaves open is looked for in all that is served.
+func servesAny(ctx context.Context, serving Serving) generate.Serves {
+	within := servedOnce(ctx, serving)
+	const anything = "*"
+	return func(group, version, name string) (bool, bool) {
+		resources, err := []discovery.Resource(nil), error(nil)
+		if group == anything || version == anything {
+			resources, err = serving.Everything(ctx)
+		} else {
+			resources, err = within(schema.GroupVersion{Group: group, Version: version})
+		}
+		return slices.ContainsFunc(resources, func(r discovery.Resource) bool {
+			return r.GVR.Resource == name && (group == anything || r.GVR.Group == group)
+		}), err == nil
+	}
 }
 
 // mayImpersonate returns an error where the requester may not act as the service account that the
