@@ -3252,6 +3252,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestToldBeside", "./internal/controller/generating"},
 	},
 	{
+		name:  "explain: all parents of what a policy made have to allow a change",
+		edits: []edit{{"internal/cli/explain/others.go", "; generated {", "; generated && false {"}},
+		unit:  []string{"-run=TestTogether", "./internal/cli/explain"},
+	},
+	{
 		name:  "generating: which kind is not served is not told",
 		edits: []edit{{"internal/controller/generating/status.go", "range waitingFor {", "range waitingFor[:0] {"}},
 		unit:  []string{"-run=TestStanding", "./internal/controller/generating"},

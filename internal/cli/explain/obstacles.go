@@ -149,7 +149,7 @@ func blockedBelow(below []*v1alpha1.AllowanceRecord) []Obstacle {
 const blockedBelowIt = "BlockedBelow"
 
 // good are the conditions of a policy that should be true; all others should not.
-var good = []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionEnforced}
+var good = []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionEnforced, v1alpha1.ConditionDerived}
 
 // notYet is what an obstacle is called that is a policy which is not enforced.
 const notYet = "Not " + v1alpha1.ConditionEnforced

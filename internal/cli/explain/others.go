@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/lineage"
@@ -45,10 +46,18 @@ func (s *sight) noteOthers(ctx context.Context, c *cluster.Cluster) {
 		var chain []policy.Holder
 		chain, s.notes = c.Ancestry(ctx, s.policies, obj, s.notes)
 		if slices.ContainsFunc(s.policies.InEffect(chain), func(p *policy.Policy) bool { return p.Bounds(child) }) {
-			s.notes = append(s.notes, fmt.Sprintf("%s bounds it as well: what is allowed there has to cover a change, too: %s",
-				name(ref), phrase.Command("explain", targetOf(ref, nil))))
+			s.notes = append(s.notes, fmt.Sprintf("%s bounds it as well: %s: %s",
+				name(ref), s.together(), phrase.Command("explain", targetOf(ref, nil))))
 		}
 	}
 }
 
 func name(ref lineage.Ref) string { return phrase.Object(ref.GVK.Kind, ref.Name) }
+
+// together says what follows where several parents bound the object. Of what a GeneratingPolicy made one is enough.
+func (s *sight) together() string {
+	if _, generated := s.obj.obj.GetAnnotations()[v1alpha1.AnnotationGeneratedFrom]; generated {
+		return "a change passes where either allows it, or both together do"
+	}
+	return "what is allowed there has to cover a change, too"
+}
