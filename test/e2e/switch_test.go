@@ -277,6 +277,8 @@ var _ = Describe("The master switch", Ordered, func() {
 		Expect(c.Get(ctx, client.ObjectKeyFromObject(left), left)).To(Succeed())
 		Expect(left.Data).To(HaveKeyWithValue("key", "one"))
 		Expect(left.Labels).NotTo(HaveKey(v1alpha1.LabelGeneratedBy))
+		// What the spec has given the account has a label that people set.
+		Expect(c.Delete(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "generate-for-tests"}})).To(Succeed())
 		GinkgoWriter.Println("taken back in", time.Since(began), out)
 		Consistently(ctx, func(g Gomega) { g.Expect(c.Remains(ctx, g)).To(BeEmpty()) }).WithTimeout(quietMoment).Should(Succeed())
 		Expect(admin.kausality(ctx, ns, "remove", "--dry-run")).To(ContainSubstring("Nothing is left"))
