@@ -3513,4 +3513,19 @@ var mutants = []mutant{
 		edits: []edit{{"internal/decision/upgrade.go", "in.Gate == nil || len(in.upgradeSources(u)) > 0 {", "in.Gate == nil || u != nil {"}},
 		unit:  []string{"-run=TestUpgradeOpensGates", "./internal/decision"},
 	},
+	{
+		name:  "a controller takes what a stranger's parent selects",
+		edits: []edit{{"internal/webhook/admission/attaching.go", "	return f.maySelect()\n", "	return true\n"}},
+		unit:  []string{"-run=TestSelecting", admissionTests},
+	},
+	{
+		name:  "what is selected by a parent that was made again is not taken",
+		edits: []edit{{"internal/webhook/admission/attaching.go", "slices.ContainsFunc(known, f.isThroughItsName)", "slices.ContainsFunc(known, f.isThroughAdopter)"}},
+		unit:  []string{"-run=TestSelecting", admissionTests},
+	},
+	{
+		name:  "for which groups something was made that selects is not told",
+		edits: []edit{{"internal/webhook/admission/attaching.go", " || index.Known(kind).Selector != \"\"", ""}},
+		unit:  []string{"-run=TestAttestsForSelectors", admissionTests},
+	},
 }

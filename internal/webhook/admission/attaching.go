@@ -37,7 +37,7 @@ import (
 // requester: a parent of one's own making, or one on which one may initiate, would have
 // its phase, its ledger and its approvals count for what is somebody else's (D5).
 //
-// Controllers adopt what they select, which has a rule of its own (decision.IsStray). kro does
+// Controllers adopt what they select, which has rules of its own (decision.IsStray, maySelect). kro does
 // not select: whom it is asked to take something for is for who may initiate on that.
 func (f *facts) attaches() bool {
 	if f.Operator || f.BreakGlass != "" {
@@ -52,10 +52,7 @@ func (f *facts) attaches() bool {
 	if !f.adopterCounts() {
 		return false
 	}
-	if f.adoptsForParent() && !f.taken && (!f.composes() || f.mayCompose()) {
-		return false
-	}
-	return !f.mayAttach()
+	return !f.mayAttach() && (f.taken || !f.adoptsForParent() || !f.mayTake())
 }
 
 // adopterCounts reports whether the policies of the parent that the request gives the object
@@ -75,6 +72,40 @@ func (f *facts) composes() bool {
 	return f.index.HasCategory(f.Adoption.Parent.GVK.GroupKind(), lineage.CategoryComposite)
 }
 
+// mayTake reports whether a controller may take the object for a parent, which it acts for.
+func (f *facts) mayTake() bool {
+	if f.composes() {
+		return f.mayCompose()
+	}
+	return f.maySelect()
+}
+
+// maySelect reports whether a controller may take what its parent selects: so it may if what has it do so was
+// begun by somebody who may initiate on the object, or who began the object itself; or if the object
+// was of a parent of that name before, which may have been deleted without its children and made again, by whomever. What
+// becomes a stray may not be scaled up, and refusing it would let somebody hold up a parent that is there.
+//
+// *Observed* without this rule: a stranger made a Deployment whose selector has somebody's ReplicaSet, which had
+// initiators of its own. Being older than the Deployment it was taken for one that was left behind for it, and
+// scaled to nothing.
+func (f *facts) maySelect() bool {
+	if f.Adoption.Parent.Known().Selector == "" || f.Adoption.Initiator || f.Adoption.Returned != nil || f.AdoptsWithoutCause() {
+		return true
+	}
+	known := f.knownChains()
+	return f.Adoption.Parent.Adopting || slices.ContainsFunc(known, f.isThroughItsName) || f.isTakenByWhoMay(known)
+}
+
+// isTakenByWhoMay reports whether what has the object taken was begun by somebody who may initiate on it, or who
+// began it, by the chains that came to it.
+func (f *facts) isTakenByWhoMay(known []knownChain) bool {
+	return slices.ContainsFunc(f.Adopters(), func(who policy.Requester) bool {
+		return f.allowsAttaching(who) || slices.ContainsFunc(known, func(c knownChain) bool {
+			return c.trace[len(c.trace)-1].Field == v1alpha1.FieldCreated && c.initiator == who.Username
+		})
+	})
+}
+
 // mayCompose reports whether Crossplane may take the object for the composite resource: what
 // has it do so was begun by somebody who may initiate on the object, or who began the object
 // itself; or the object was of that composite resource before. What one was doing when its
@@ -84,11 +115,7 @@ func (f *facts) mayCompose() bool {
 	if f.Adoption.Parent.Adopting || slices.ContainsFunc(known, f.isThroughAdopter) {
 		return true
 	}
-	return slices.ContainsFunc(f.Adopters(), func(who policy.Requester) bool {
-		return f.allowsAttaching(who) || slices.ContainsFunc(known, func(c knownChain) bool {
-			return c.trace[len(c.trace)-1].Field == v1alpha1.FieldCreated && c.initiator == who.Username
-		})
-	})
+	return f.isTakenByWhoMay(known)
 }
 
 // knownChain is one that came to an object: who began it, the way from there, and when that was.
@@ -121,8 +148,14 @@ func (f *facts) knownChains() []knownChain {
 // isThroughAdopter reports whether a chain came to the object through the parent that the
 // request gives it. A trace tells parents by their names: it is that one if it was there then.
 func (f *facts) isThroughAdopter(c knownChain) bool {
+	return !f.adopterSince.After(c.at.Time) && f.isThroughItsName(c)
+}
+
+// isThroughItsName reports whether a chain came to the object through a parent of the kind and the name of
+// that which the request gives it.
+func (f *facts) isThroughItsName(c knownChain) bool {
 	parent, last := f.Adoption.Parent, len(c.trace)-1
-	if last < 1 || f.adopterSince.After(c.at.Time) {
+	if last < 1 {
 		return false
 	}
 	hop := c.trace[last-1]
@@ -163,10 +196,11 @@ func (f *facts) allowsAttaching(who policy.Requester) bool {
 }
 
 // groupsBelow returns the groups of the requester that a chain attests which begins with the
-// object, where that is a claim or a composite resource.
+// object, where that is a claim or a composite resource, or has what it selects taken.
 func (r *request) groupsBelow(index *policy.Index) []string {
 	kind := r.gvk.GroupKind()
-	if r.operation == decision.Delete || !index.HasCategory(kind, lineage.CategoryClaim) && !index.HasCategory(kind, lineage.CategoryComposite) {
+	takes := index.HasCategory(kind, lineage.CategoryClaim) || index.HasCategory(kind, lineage.CategoryComposite) || index.Known(kind).Selector != ""
+	if r.operation == decision.Delete || !takes {
 		return nil
 	}
 	return index.GroupsBelow(kind, r.requester)
