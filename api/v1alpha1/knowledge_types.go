@@ -269,7 +269,8 @@ type ChildKnowledge struct {
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
 	// template is the path of what they are made of: a metadata and a spec. Left out,
-	// they are not made of a template.
+	// they are not made of a template. It may not be left out where at, counts, suspend, unshown,
+	// surge, ordinals or completions is given.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Template string `json:"template,omitempty"`
