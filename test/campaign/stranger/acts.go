@@ -235,6 +235,8 @@ func (p *performance) initiate(ctx context.Context) (string, error) {
 		return name, p.plant(ctx)
 	case plan.Replace:
 		return name, p.replace(ctx)
+	case plan.Exceed, plan.Lean, plan.Waver, plan.Share, plan.Linger:
+		return name, p.burden(ctx)
 	case plan.Scale:
 		return name, p.scale(ctx)
 	case plan.Steer:

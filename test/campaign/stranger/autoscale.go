@@ -37,13 +37,7 @@ func (p *performance) autoscale(ctx context.Context) error {
 		return err
 	}
 	if len(list.Items) == 0 || p.r.IntN(2) == 0 {
-		hpa := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"minReplicas": int64(1 + p.r.IntN(4)), "maxReplicas": int64(6)}}}
-		hpa.SetGroupVersionKind(schema.GroupVersionKind{Group: "autoscaling", Version: p.scalerVersion(), Kind: "HorizontalPodAutoscaler"})
-		hpa.SetNamespace(p.namespace)
-		hpa.SetName(p.mark().Text())
-		if p.Who == plan.Alice {
-			hpa.SetName(fmt.Sprintf("alice-%d", p.N))
-		}
+		hpa := p.scaler()
 		p.aim(hpa)
 		return p.who.Create(ctx, hpa)
 	}
@@ -60,6 +54,25 @@ func (p *performance) autoscale(ctx context.Context) error {
 		spec["maxReplicas"] = int64(4 + p.r.IntN(3))
 	}
 	return p.who.Patch(ctx, hpa, client.MergeFrom(before))
+}
+
+// scaler returns an autoscaler of whoever acts, which scales nothing yet.
+func (p *performance) scaler() *unstructured.Unstructured {
+	hpa := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"minReplicas": int64(1 + p.r.IntN(4)), "maxReplicas": int64(6)}}}
+	hpa.SetGroupVersionKind(schema.GroupVersionKind{Group: "autoscaling", Version: p.scalerVersion(), Kind: "HorizontalPodAutoscaler"})
+	hpa.SetNamespace(p.namespace)
+	hpa.SetName(p.mark().Text())
+	if p.Who == plan.Alice {
+		hpa.SetName(fmt.Sprintf("alice-%d", p.N))
+	}
+	return hpa
+}
+
+// autoscalerOf makes an autoscaler for an object.
+func (p *performance) autoscalerOf(ctx context.Context, obj *unstructured.Unstructured) error {
+	hpa := p.scaler()
+	asMap(hpa.Object["spec"])["scaleTargetRef"] = map[string]any{"apiVersion": "apps/v1", "kind": obj.GetKind(), "name": obj.GetName()}
+	return p.who.Create(ctx, hpa)
 }
 
 func (p *performance) scalerVersion() string { return []string{"v1", "v2"}[p.r.IntN(2)] }

@@ -82,8 +82,11 @@ func (p *performance) childrenOf(ctx context.Context, obj *unstructured.Unstruct
 // stranger's value.
 func (p *performance) meddle(ctx context.Context) error {
 	children := p.childrenOf(ctx, p.obj)
-	if len(children) == 0 || p.r.IntN(3) == 0 {
+	if p.r.IntN(3) == 0 {
 		return nil
+	}
+	if len(children) == 0 {
+		return p.fromTemplate(ctx, p.text()) // As where it is suspended.
 	}
 	child := &children[p.r.IntN(len(children))]
 	child.SetGroupVersionKind(kinds[childrenOf[p.Resource]])
@@ -119,6 +122,22 @@ func (p *performance) another(ctx context.Context, who client.Client) error {
 		unstructured.RemoveNestedField(another.Object, "spec", "template", "metadata", "labels")
 	}
 	return who.Create(ctx, another)
+}
+
+// sprout has mallory make something below what was just made, or what that finds, as it is new.
+func (p *performance) sprout(ctx context.Context) error {
+	list := listOf("pods")
+	if childrenOf[p.Resource] == "replicasets" {
+		list = listOf("replicasets")
+	}
+	if p.r.IntN(3) == 0 || p.admin.List(ctx, list, client.InNamespace(p.namespace), client.MatchingLabels{"app": p.obj.GetName()}) != nil || len(list.Items) == 0 {
+		return nil
+	}
+	p.dawdle(ctx, 2*time.Second) // Times are in seconds.
+	stray := p.stranger()
+	stray.Resource, stray.obj = childrenOf[p.Resource], &list.Items[p.r.IntN(len(list.Items))]
+	stray.obj.SetOwnerReferences(nil)
+	return stray.another(ctx, stray.who)
 }
 
 func cutLast(text, by string) (before, after string, found bool) {
@@ -231,7 +250,7 @@ func (p *performance) replace(ctx context.Context) error {
 			return err
 		}
 		if err = p.who.Create(ctx, want); err == nil {
-			return nil
+			return p.sprout(ctx)
 		}
 		pause(ctx, poll)
 	}

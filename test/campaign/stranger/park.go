@@ -82,6 +82,11 @@ func (p *performance) park(ctx context.Context) error {
 	if !before || p.r.IntN(2) == 0 {
 		errs = append(errs, p.disturb(ctx, 1+p.r.IntN(2)), p.meddle(ctx))
 	}
+	if p.r.IntN(3) == 0 {
+		// What she wishes for waits until she lets it go on.
+		errs = append(errs, p.rollOn(ctx))
+		p.dawdle(ctx, 8*time.Second)
+	}
 	errs = append(errs, p.set(ctx, way.path, p.running(way.path)))
 	if p.r.IntN(2) == 0 {
 		errs = append(errs, p.rollOn(ctx))
@@ -163,6 +168,10 @@ func (p *performance) approve(ctx context.Context, obj *unstructured.Unstructure
 	text, key := "*", ownKey(obj, "approve")
 	withheld, _ := ledgerOf(obj)
 	switch n := p.r.IntN(6); {
+	case n > 4 && len(withheld) > 1:
+		// Of several there are two of which she approves at once.
+		i := p.r.IntN(len(withheld) - 1)
+		text = withheld[i].Mutation + "," + withheld[i+1].Mutation
 	case n > 2 && len(withheld) > 0:
 		one := withheld[p.r.IntN(len(withheld))]
 		if text = one.Mutation; n == 3 && one.Content != "" {

@@ -21,11 +21,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/campaign/audit"
 	"kausality.io/operator/test/campaign/stranger/draw"
 	"kausality.io/operator/test/campaign/stranger/plan"
 )
@@ -60,8 +62,8 @@ var siblings = map[string][]string{
 
 // pick has mallory change two fields of an object that are side by side, and alice approve of one that is withheld then.
 func (p *performance) pick(ctx context.Context) error {
-	stranger := &performance{stage: p.stage, Act: plan.Act{N: p.N, Who: plan.Mallory, What: plan.Merge, Resource: p.Resource}, r: p.r, who: p.people[plan.Mallory], obj: p.obj.DeepCopy()}
-	if err := stranger.changeTwo(ctx); err != nil {
+	found := p.obj.DeepCopy()
+	if err := p.stranger().changeTwo(ctx); err != nil {
 		return err
 	}
 	p.dawdle(ctx, poll)
@@ -72,7 +74,14 @@ func (p *performance) pick(ctx context.Context) error {
 	if len(withheld) == 0 {
 		return errNothing
 	}
-	field := withheld[p.r.IntN(len(withheld))].Mutation
+	one := withheld[p.r.IntN(len(withheld))]
+	if p.r.IntN(3) == 0 {
+		return p.putBack(ctx, found, one.Mutation)
+	}
+	if len(withheld) > 1 && p.r.IntN(3) == 0 {
+		return p.setApprove(ctx, p.obj, ownKey(p.obj, "approve"), withheld[0].Mutation+","+withheld[1].Mutation)
+	}
+	field := one.Mutation
 	if p.r.IntN(3) == 0 {
 		field = above(field)
 	}
@@ -81,6 +90,16 @@ func (p *performance) pick(ctx context.Context) error {
 		err = errors.Join(err, p.rollOn(ctx))
 	}
 	return err
+}
+
+// putBack has mallory put one of the fields back that she has changed, to what an earlier version has there.
+func (p *performance) putBack(ctx context.Context, found *unstructured.Unstructured, field string) error {
+	before, path := p.obj.DeepCopy(), draw.Path(strings.NewReplacer("[", ".", "]", "").Replace(field))
+	was := audit.ValueAt(found.Object, path...)
+	if was == nil && !draw.Drop(p.obj.Object, path) || was != nil && !draw.Set(p.obj.Object, path, was) {
+		return errNothing
+	}
+	return p.people[plan.Mallory].Patch(ctx, p.obj, client.MergeFrom(before))
 }
 
 // changeTwo changes two fields side by side, mostly of a container.

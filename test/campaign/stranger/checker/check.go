@@ -165,6 +165,7 @@ func Check(e Evidence) (*Report, error) {
 	}
 	c.checkChildren()
 	c.checkDeputies()
+	c.checkScaled()
 	c.checkEvictions()
 	c.checkApprovedStrays()
 	c.checkApprovals()

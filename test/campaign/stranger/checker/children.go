@@ -443,16 +443,27 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 		return true
 	}
 	states, seen := c.statesOf(parent), parent.Current(w.Received.Add(-lag), w.Answered)
+	mayBe, is := isYounger(w.life, parent)
 	perhaps, surely := len(seen) == 0, true
 	for _, i := range seen {
-		caused := i < len(states) && states[i].initializing
-		perhaps, surely = perhaps || !caused || len(states[i].held) > 0, surely && !caused
+		initializes := i < len(states) && states[i].initializing
+		perhaps, surely = perhaps || !initializes || mayBe || len(states[i].held) > 0, surely && (!initializes || is)
 	}
 	c.adopted[w.life.UID] = true
 	if perhaps {
 		c.strays[w.life.UID] = adoption{at: w.Received, by: parent.UID, sure: surely && !c.mayHaveReturned(w.life, parent)}
 	}
 	return true
+}
+
+// isYounger reports whether a child may have been made after a parent that takes what it selects, and whether it certainly was: what
+// was left behind for what is new it takes over, and not what somebody makes for it. They tell by seconds.
+func isYounger(child, parent *audit.Life) (mayBe, is bool) {
+	if len(audit.AsMap(parent.First().At("spec", "selector", "matchLabels"))) == 0 {
+		return false, false
+	}
+	made, was := child.First().By, parent.First().By
+	return made.Answered.After(was.Received), made.Creates() && was.Creates() && made.Received.After(was.Answered.Add(time.Second))
 }
 
 // mayHaveReturned reports whether somebody wrote a child while it was nobody's who may initiate on its parent, or
@@ -575,11 +586,7 @@ func (c *checker) mayAbove(w *childWrite) bool {
 		if policylog.Knows(c.rulesOf(l).Ever(l.First().Kind, w.Received.Add(-lag), w.Answered), w.Write, true) {
 			return true
 		}
-		above := l.Last().Controller()
-		if above == nil {
-			return false
-		}
-		l = c.lives[above.UID]
+		l = c.parentAt(l, w.Received)
 	}
 	return false
 }
@@ -618,8 +625,21 @@ func wasSuspended(h held) bool {
 	return suspended && slices.Equal(h.path, []string{"spec", "suspend"})
 }
 
-// tooMany reports whether more Pods are there than were approved, where a number is withheld.
+// isSuspended reports whether the parent was suspended in each version that there was around a request.
+func (c *checker) isSuspended(w *childWrite) bool {
+	parent := c.parentOf(w)
+	found := parent.Current(w.Received.Add(-lag), w.Answered)
+	return len(found) > 0 && !slices.ContainsFunc(found, func(i int) bool {
+		suspended, _ := parent.Versions[i].At("spec", "suspend").(bool)
+		return !suspended
+	})
+}
+
+// tooMany reports whether more Pods are there than were approved, where a number is withheld, or any while there are to be none.
 func (c *checker) tooMany(w *childWrite, s *state) bool {
+	if c.isSuspended(w) {
+		return true
+	}
 	for _, h := range s.held {
 		if c.surges(w, h) || wasSuspended(h) {
 			return true

@@ -45,13 +45,20 @@ func (c *checker) checkDeputies() {
 	}
 }
 
-func (c *checker) checkDeputy(l *audit.Life, v *audit.Version) {
-	w := v.By
-	kind, _ := v.At("spec", "scaleTargetRef", "kind").(string)
+// scaledBy returns what a version of an autoscaler scales.
+func scaledBy(v *audit.Version) (kind, name string) {
+	kind, _ = v.At("spec", "scaleTargetRef", "kind").(string)
 	if i := slices.IndexFunc(kindNames, func(known string) bool { return strings.EqualFold(known, kind) }); i >= 0 {
 		kind = kindNames[i] // An autoscaler takes it in lower case, too.
 	}
-	name, _ := v.At("spec", "scaleTargetRef", "name").(string)
+	name, _ = v.At("spec", "scaleTargetRef", "name").(string)
+	return kind, name
+}
+
+func (c *checker) checkDeputy(l *audit.Life, v *audit.Version) {
+	w := v.By
+	kind, name := scaledBy(v)
+	c.checkGoesOn(l, v, kind, name)
 	// Of an object that is to come nobody knows what it will be like.
 	mayNot := func(rules policylog.Log, target *audit.Object) bool {
 		return len(rules.During(kind, false, w.Received.Add(-lag), w.Answered)) > 0 && !initiatesWith(rules.Ever(kind, w.Received.Add(-lag), w.Answered), w, target, numbers)

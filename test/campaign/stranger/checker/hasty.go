@@ -48,17 +48,29 @@ var podCounts = map[string][]string{
 	kinds[jobs]:         {"spec", "parallelism"},
 }
 
-// wantsFewer reports whether a change has an object that nothing controls make fewer Pods. While a number waits nobody
-// can tell from the object what was approved.
+// wantsFewer reports whether a change has an object that nothing controls make fewer Pods than were approved: while a number waits,
+// that is what was there before it.
 func (c *checker) wantsFewer(l *audit.Life, i int, ch audit.Change) bool {
 	v, states, field := l.Versions[i], c.statesOf(l), podCounts[l.First().Kind]
 	if field == nil || v.Before.Controller() != nil || !slices.Equal(ch.Path, field) || i > len(states) {
 		return false
 	}
-	waits := slices.ContainsFunc(states[i-1].held, func(h held) bool { return audit.Related(h.path, field) })
-	before, ok := ch.Before.(float64)
+	if slices.ContainsFunc(states[i-1].doubtful, func(h held) bool { return audit.Related(h.path, field) }) {
+		return false // It may wait.
+	}
+	approved := ch.Before
+	for _, h := range states[i-1].held {
+		switch {
+		case !audit.Related(h.path, field):
+		case h.loose || !slices.Equal(h.path, field):
+			return false // Nobody can tell from the object what was approved.
+		default:
+			approved = h.before
+		}
+	}
+	before, ok := approved.(float64)
 	after, alsoOK := ch.After.(float64)
-	return ok && alsoOK && after < before && !waits
+	return ok && alsoOK && after < before
 }
 
 // checkHasty looks for changes of such fields that passed. What is new, or whose policies just come or go, is not
@@ -75,14 +87,15 @@ func (c *checker) checkHasty() {
 			}
 			for _, ch := range audit.ContentChanges(v.Before.Object, v.Object) {
 				if slices.ContainsFunc(fields, func(f []string) bool { return audit.Related(ch.Path, f) }) || c.wantsFewer(l, i, ch) {
-					c.checkField(l, i, ch)
+					c.checkField(l, i, ch, Hasty)
 				}
 			}
 		}
 	}
 }
 
-func (c *checker) checkField(l *audit.Life, i int, ch audit.Change) {
+// checkField finds fault with a change of a field that passed, by somebody who may not initiate on that.
+func (c *checker) checkField(l *audit.Life, i int, ch audit.Change, promise Promise) {
 	v, states := l.Versions[i], c.statesOf(l)
 	from, to := v.By.Received.Add(-lag), v.By.Answered
 	governing := c.rulesOf(l).During(v.Kind, v.Before.Controller() != nil, from, to)
@@ -95,7 +108,7 @@ func (c *checker) checkField(l *audit.Life, i int, ch audit.Change) {
 	if may || len(filled) > 0 || states[i-1].putsBack(ch) || c.isCovered(l, v) || c.excused(v.By, l) {
 		return
 	}
-	c.findf(Hasty, v.By.Received, l, nil, "%s by %s", ch, v.By)
+	c.findf(promise, v.By.Received, l, nil, "%s by %s", ch, v.By)
 }
 
 // ending are the numbers by which a Job fails, by the reasons that its controller says.

@@ -144,6 +144,17 @@ func TestHasty(t *testing.T) {
 			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 7}))
 			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 5}))
 		}},
+		"a stranger has less of it at once than was approved, while more of it waits": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 7}))
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 0}))
+		}, want: []Promise{Hasty}},
+		"a stranger has less of it at once than alice has approved of": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 7}))
+			s.write("alice", audit.VerbPatch, jobs, "batch", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": "*"}}})
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 5}))
+		}, want: []Promise{Hasty}},
 		"alice has less of it at once": {tell: func(s *story) {
 			s.job()
 			s.write("alice", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 0}))

@@ -430,7 +430,7 @@ func (c *checker) initiates(l *audit.Life, v *audit.Version, w *audit.Write) boo
 			return false
 		}
 		l = c.lives[above.UID]
-		v = l.Last()
+		v = l.FoundAt(w.Received)
 	}
 	return false
 }

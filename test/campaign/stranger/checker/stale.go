@@ -35,6 +35,8 @@ const Stale Promise = "a record that tells of its object as it is not"
 const (
 	// outdated is for how long a record may tell of an object as it was.
 	outdated = 12 * time.Second
+	// prompt is for how long a record may tell nothing of the end of its object, which nothing else has to be known for.
+	prompt = 8 * time.Second
 	// written is how long after a time that a record says it may be written.
 	written = 20 * time.Second
 )
@@ -48,12 +50,8 @@ type mirrored struct {
 		Since    time.Time `json:"since"`
 		Withheld []string  `json:"withheld"`
 	} `json:"blocked"`
-	Strays  []noted `json:"strays"`
-	History []struct {
-		Event     string     `json:"event"`
-		Time      time.Time  `json:"time"`
-		FirstTime *time.Time `json:"firstTime"`
-	} `json:"history"`
+	Strays  []noted     `json:"strays"`
+	History []happening `json:"history"`
 }
 
 // checkRecords looks for records that say for long what is not so: in which phase their object is, what it is allowed, and
@@ -71,6 +69,7 @@ func (c *checker) checkRecords() {
 		told := toldBy(record, c.Operator)
 		if c.lives[types.UID(uid)] != nil || controllers[targetKind(record)] == "" {
 			c.checkTimes(record, told) // Of what was never stored it is told when that is certain.
+			c.checkHistory(record, told)
 		}
 		if l := c.lives[types.UID(uid)]; l != nil && controllers[l.First().Kind] != "" {
 			c.checkForgotten(record, l, told)
@@ -154,7 +153,8 @@ func (c *checker) checkForgotten(record, l *audit.Life, told []saying) {
 			at := told[i].By.Received
 			from := s.Time.Add(-lag)
 			above := child.FoundAt(at).Controller()
-			if child.GoneBefore(at.Add(lag)) || !child.Asked.IsZero() && child.Asked.Before(at.Add(lag)) || above == nil || above.UID != l.UID || l.GoneBefore(at) ||
+			// What was asked for later than it was written is no reason.
+			if child.GoneBefore(at) || !child.Asked.IsZero() && child.Asked.Before(at) || above == nil || above.UID != l.UID || l.GoneBefore(at) ||
 				child.FoundAt(at).Deleting || c.disturbed(l, from, at.Add(lag)) || c.mayBeNoStray(child, l, from, at.Add(lag)) {
 				continue
 			}
@@ -170,9 +170,14 @@ func (c *checker) mayBeNoStray(child, l *audit.Life, from, to time.Time) bool {
 		if v.By.Received.Before(from) || v.By.Received.After(to) {
 			return false
 		}
-		above := v.Controller()
-		return above == nil || above.UID != l.UID || v.ApprovesOwners() && c.isApproved(child, v)
+		return v.Before != nil && controls(l, v.Before) && !controls(l, v) || v.ApprovesOwners() && c.isApproved(child, v)
 	})
+}
+
+// controls reports whether an object controls a version of a child.
+func controls(l *audit.Life, v *audit.Version) bool {
+	above := v.Controller()
+	return above != nil && above.UID == l.UID
 }
 
 // checkStale looks for what a record says for long otherwise than its object is.
@@ -197,14 +202,17 @@ func (c *checker) checkStale(record, l *audit.Life, told []saying, end time.Time
 			if !begin.Before(until) {
 				continue
 			}
-			last := c.lasting(v, told[i].entries())
-			wrong := append(c.wrong(l, v, &told[i]), last...)
+			last, going := c.lasting(v, told[i].entries()), isGoing(v, &told[i])
+			wrong := slices.Concat(c.wrong(l, v, &told[i]), last, going)
 			maps.DeleteFunc(since, func(key string, _ time.Time) bool { return !slices.Contains(wrong, key) })
 			for _, key := range wrong {
 				if _, known := since[key]; !known {
 					since[key] = begin
 				}
 				late, promise := outdated, Stale
+				if slices.Contains(going, key) {
+					late = prompt
+				}
 				if slices.Contains(last, key) {
 					late, promise = quiet+tardy, Outlived
 					since[key] = c.quietSince(l, since[key], until)
@@ -217,6 +225,17 @@ func (c *checker) checkStale(record, l *audit.Life, told []saying, end time.Time
 		}
 	}
 }
+
+// isGoing returns what a record says of the phase of a version that is being deleted, where that is another one.
+func isGoing(v *audit.Version, s *saying) []string {
+	if !v.Deleting || s.Phase == "" || s.Phase == deletingPhase {
+		return nil
+	}
+	return []string{fmt.Sprintf("its phase is %s, and it is being deleted: %t", s.Phase, v.Deleting)}
+}
+
+// deletingPhase is that of what is being deleted.
+const deletingPhase = "Deleting"
 
 // wrong returns what a record says of a version otherwise than it is.
 func (c *checker) wrong(l *audit.Life, v *audit.Version, s *saying) []string {
@@ -235,7 +254,7 @@ func (c *checker) wrong(l *audit.Life, v *audit.Version, s *saying) []string {
 		}
 	}
 	switch {
-	case v.Deleting != (s.Phase == "Deleting") && s.Phase != "":
+	case !v.Deleting && s.Phase == deletingPhase:
 		out = append(out, fmt.Sprintf("its phase is %s, and it is being deleted: %t", s.Phase, v.Deleting))
 	case !v.Deleting && initializing != (s.Phase == "Initializing") && s.Phase != "":
 		out = append(out, fmt.Sprintf("its phase is %s, and it has allowances of its creation: %t", s.Phase, initializing))

@@ -38,6 +38,7 @@ func TestStale(t *testing.T) {
 	}
 	strays := func(s *story) {
 		s.write("mallory", audit.VerbCreate, replicaSets, "stray", merged(s.replicaSet("web:1"), fields{"metadata": fields{"ownerReferences": nil}}))
+		s.later(-9 * time.Second) // It is adopted at once.
 		s.reason = straying
 		s.write(deploymentController, audit.VerbPatch, replicaSets, "stray", fields{"metadata": s.owned("Deployment", "web")})
 		s.reason = ""
@@ -45,6 +46,12 @@ func TestStale(t *testing.T) {
 	}
 	approves := func(s *story, text string) {
 		s.write("alice", audit.VerbPatch, replicaSets, "stray", fields{"metadata": fields{"annotations": fields{"replicaset.kausality.io/approve": text}}})
+	}
+	goes := func(s *story, late time.Duration) {
+		record(s, fields{"phase": "Steady"})
+		s.write("alice", audit.VerbPatch, deployments, "web", fields{"metadata": fields{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"kept"}}})
+		s.later(late - 10*time.Second)
+		record(s, fields{"phase": "Deleting"})
 	}
 	tests := map[string]struct {
 		tell func(*story)
@@ -57,6 +64,8 @@ func TestStale(t *testing.T) {
 			record(s, fields{"phase": "Steady"})
 			s.write("alice", audit.VerbPatch, deployments, "web", fields{"metadata": fields{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"kept"}}})
 		}, want: []Promise{Stale}},
+		"steady, going for some seconds": {tell: func(s *story) { goes(s, 5*time.Second) }},
+		"steady, going for longer":       {tell: func(s *story) { goes(s, 10*time.Second) }, want: []Promise{Stale}},
 		"what it is allowed": {tell: func(s *story) {
 			scales(s, allowed)
 			record(s, fields{"phase": "Steady", "active": []any{allowed}, "activeCount": 1})
@@ -92,6 +101,12 @@ func TestStale(t *testing.T) {
 			strays(s)
 			approves(s, "spec.replicas")
 			record(s, fields{"strays": nil})
+		}, want: []Promise{Stale}},
+		"no stray any more, of which a part was approved, and that goes then": {tell: func(s *story) {
+			strays(s)
+			approves(s, "spec.replicas")
+			record(s, fields{"strays": nil})
+			s.remove(deploymentController, replicaSets, "stray")
 		}, want: []Promise{Stale}},
 		"no stray any more, which went": {tell: func(s *story) {
 			strays(s)

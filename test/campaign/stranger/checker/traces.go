@@ -152,7 +152,7 @@ func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
 	if e.Initiator == "" && c.Said != "" && !slices.ContainsFunc(c.started, later) {
 		return false
 	}
-	if e.Generation > at.Generation && slices.ContainsFunc(at.Writers(), func(w *audit.Write) bool { return w.User == e.Initiator }) {
+	if (e.Generation > at.Generation || e.Generation == at.Generation && isDropped(at, e.Mutation)) && slices.ContainsFunc(at.Writers(), func(w *audit.Write) bool { return w.User == e.Initiator }) {
 		return true
 	}
 	path := fieldPath(e.Mutation)
@@ -164,6 +164,13 @@ func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
 			return e.Initiator == "" || w.User == e.Initiator && !c.mayChange(l, v, w, path)
 		})
 	})
+}
+
+// isDropped reports whether the API server may have dropped a field of the request that made a version: neither that nor the one
+// before has it, and a value that was asked for is in none.
+func isDropped(at *audit.Version, field string) bool {
+	return at.Before != nil && valueOf(at.Object, field) == nil && valueOf(at.Before.Object, field) == nil &&
+		slices.ContainsFunc(at.By.Valued, func(n int) bool { return !slices.Contains(at.Marks, n) })
 }
 
 // isForIt reports whether a policy allows what an entry says for a change of the field in its last hop, or in the

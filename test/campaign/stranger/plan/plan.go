@@ -99,6 +99,16 @@ const (
 	Plant What = "have a stray adopted"
 	// Replace deletes an object without what is below it, and makes another one of its name at once.
 	Replace What = "replace"
+	// Exceed has strangers wish for more than was approved, and a controller gone wrong make it in the place of what is lost.
+	Exceed What = "have more made than was approved"
+	// Lean has an autoscaler go on from a number that strangers change.
+	Lean What = "lean on an autoscaler"
+	// Waver has strangers change a number again that waits.
+	Waver What = "have a number changed twice"
+	// Share gives a child a second parent, which deletes it.
+	Share What = "share a child"
+	// Linger deletes what strangers keep from its end.
+	Linger What = "delete what stays"
 )
 
 // Thin deletes a child, or adds to it, while the ledger of its parent allows something else: a controller gone wrong does so.
@@ -152,12 +162,17 @@ var (
 	Picked = []string{"deployments", "statefulsets", "daemonsets"}
 	// Replaced lists the parents whose children another one of the name finds.
 	Replaced = []string{"deployments", "statefulsets", "daemonsets", "things"}
+	// Exceeded lists the parents that have a number of children, Wavering those whose number strangers change twice, and Sharing
+	// those whose children get a second parent.
+	Exceeded = []string{"statefulsets", "statefulsets", "jobs", "cronjobs"}
+	Wavering = []string{"statefulsets", "statefulsets", "jobs", "deployments"}
+	Sharing  = []string{"statefulsets", "daemonsets", "deployments", "jobs"}
 	// Elsewhere lists what is in the second namespace, too.
 	Elsewhere = []string{"deployments", "daemonsets", "things", "replicasets", "pods", "controllerrevisions", "configmaps"}
 )
 
 // Stories are the acts that take several requests: none of them is only tried.
-var Stories = []What{Park, Pick, Thin, Glance, Plant, Replace}
+var Stories = []What{Park, Pick, Thin, Glance, Plant, Replace, Exceed, Lean, Waver, Share, Linger}
 
 // posed is how many acts of controllers gone wrong there are to one of an account that is only called like one.
 const posed = 4
@@ -196,7 +211,8 @@ var (
 	wrongs     = append(slices.Clone(strangers), weighed[What]{Thin, 30})
 	initiators = []weighed[What]{
 		{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 20}, {Autoscale, 3},
-		{Reach, 20}, {Pick, 8}, {Glance, 6}, {Plant, 8}, {Replace, 3},
+		{Reach, 20}, {Pick, 8}, {Glance, 6}, {Plant, 8}, {Replace, 5},
+		{Exceed, 6}, {Lean, 5}, {Waver, 5}, {Share, 5}, {Linger, 3},
 	}
 	parts = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
 	// Most ways around by parking are of Deployments without replicas.
@@ -244,6 +260,14 @@ func Make(seed uint64, acts int) []Act {
 			a.Resource = choose(r, planted)
 		case Replace:
 			a.Resource = Replaced[r.IntN(len(Replaced))]
+		case Exceed:
+			a.Resource = Exceeded[r.IntN(len(Exceeded))]
+		case Lean:
+			a.Resource = Scaled[r.IntN(len(Scaled))]
+		case Waver:
+			a.Resource = Wavering[r.IntN(len(Wavering))]
+		case Share:
+			a.Resource = Sharing[r.IntN(len(Sharing))]
 		case Pick, Glance:
 			a.Resource = Picked[r.IntN(len(Picked))]
 		case Reach:
