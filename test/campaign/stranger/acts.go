@@ -331,6 +331,8 @@ func (p *performance) fate(ctx context.Context) error {
 		return p.renew(ctx)
 	case plan.Move:
 		return p.move(ctx)
+	case plan.Unhook:
+		return p.unhook(ctx)
 	default:
 		if p.elsewhere == nil {
 			return p.clean(ctx)

@@ -32,6 +32,12 @@ import (
 
 // burden plays a story about one thing that hinges on another: a number, a second parent, or a finalizer.
 func (p *performance) burden(ctx context.Context) error {
+	if p.r.IntN(4) > 0 {
+		// What waited before hides what comes of it.
+		if err := p.clear(ctx, p.obj); err != nil {
+			return err
+		}
+	}
 	switch p.What { //nolint:exhaustive // These are all.
 	case plan.Exceed:
 		return p.exceed(ctx)
@@ -44,6 +50,29 @@ func (p *performance) burden(ctx context.Context) error {
 	default:
 		return p.linger(ctx)
 	}
+}
+
+// clear has alice approve of all that waits of an object.
+func (p *performance) clear(ctx context.Context, obj *unstructured.Unstructured) error {
+	if withheld, _ := ledgerOf(obj); len(withheld) > 0 {
+		return p.setApprove(ctx, obj.DeepCopy(), ownKey(obj, "approve"), "*")
+	}
+	return nil
+}
+
+// calm waits until nothing is allowed of an object for some seconds at most, and reports whether that is so.
+func (p *performance) calm(ctx context.Context) bool {
+	const tries = 24
+	for range tries {
+		if p.admin.Get(ctx, client.ObjectKeyFromObject(p.obj), p.obj) != nil {
+			return false
+		}
+		if withheld, allowed := ledgerOf(p.obj); len(withheld)+len(allowed) == 0 {
+			return true
+		}
+		pause(ctx, poll)
+	}
+	return false
 }
 
 // counted is the field by which an object has a number of children.
@@ -71,10 +100,10 @@ func (p *performance) wish(ctx context.Context, who plan.Who, n int64) error {
 // exceed has mallory wish for more than there are to be, has one of them go, and has the controller, gone wrong, make in its place
 // what only more of them have. A Job is suspended before.
 func (p *performance) exceed(ctx context.Context) error {
-	approved := p.number()
-	if ended(p.obj) {
+	if ended(p.obj) || p.Resource == "statefulsets" && !p.calm(ctx) {
 		return errNothing
 	}
+	approved := p.number()
 	if p.Resource == "jobs" || p.Resource == "cronjobs" {
 		if err := p.set(ctx, "spec.suspend", true); err != nil {
 			return err
@@ -162,10 +191,13 @@ func (p *performance) waver(ctx context.Context) error {
 	return p.wish(ctx, plan.Mallory, max(0, approved-1+int64(p.r.IntN(3))))
 }
 
-// share has alice give a child of hers a second parent, the controller of which, gone wrong, deletes it.
+// share has alice make a child below two of hers, mostly of the same kind, and mallory change something of either that waits:
+// the controller of both, gone wrong, deletes it.
 func (p *performance) share(ctx context.Context) error {
-	children := p.childrenOf(ctx, p.obj)
-	resource := plan.Sharing[p.r.IntN(len(plan.Sharing))]
+	children, resource := p.childrenOf(ctx, p.obj), p.Resource
+	if p.r.IntN(4) == 0 {
+		resource = plan.Sharing[p.r.IntN(len(plan.Sharing))]
+	}
 	names := p.hers(resource)
 	if len(children) == 0 || len(names) == 0 {
 		return errNothing
@@ -175,32 +207,25 @@ func (p *performance) share(ctx context.Context) error {
 	if err := p.admin.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: names[p.r.IntN(len(names))]}, second); err != nil {
 		return err
 	}
-	child := &children[p.r.IntN(len(children))]
-	child.SetGroupVersionKind(kinds[childrenOf[p.Resource]])
-	before := child.DeepCopy()
-	ref := metav1.OwnerReference{APIVersion: kinds[resource].GroupVersion().String(), Kind: kinds[resource].Kind, Name: second.GetName(), UID: second.GetUID()}
-	if p.r.IntN(2) == 0 {
-		child.SetOwnerReferences(append([]metav1.OwnerReference{ref}, child.GetOwnerReferences()...))
-	} else {
-		child.SetOwnerReferences(append(child.GetOwnerReferences(), ref))
-	}
-	if err := p.who.Patch(ctx, child, client.MergeFrom(before)); err != nil {
+	if err := p.clear(ctx, second); err != nil {
 		return err
 	}
-	if p.r.IntN(2) == 0 {
-		// The one lets it go, and the other one may not.
-		stranger := p.stranger()
-		if err := p.admin.Get(ctx, client.ObjectKeyFromObject(p.obj), stranger.obj); err == nil && stranger.steer() {
-			_ = stranger.who.Patch(ctx, stranger.obj, client.MergeFrom(p.obj)) // It may be refused.
-		}
-		p.dawdle(ctx, time.Second)
+	one := *p
+	one.Resource, one.obj = childrenOf[p.Resource], &children[p.r.IntN(len(children))]
+	ref := metav1.OwnerReference{APIVersion: kinds[resource].GroupVersion().String(), Kind: kinds[resource].Kind, Name: second.GetName(), UID: second.GetUID()}
+	one.obj.SetOwnerReferences(append(one.obj.GetOwnerReferences(), ref))
+	child := one.anotherOf(p.text())
+	if err := p.who.Create(ctx, child); err != nil {
+		return err
 	}
-	for _, kind := range []string{second.GetKind(), p.obj.GetKind()} {
-		if who := p.carrying[carriers[kind]]; who != nil && who.Delete(ctx, child) == nil {
-			return nil
-		}
+	waits := []*unstructured.Unstructured{p.obj, second, second}[p.r.IntN(3)]
+	err := p.people[plan.Mallory].Patch(ctx, waits.DeepCopy(), merge(fmt.Sprintf(`{"spec":{"minReadySeconds":%d}}`, 1+p.r.IntN(2))))
+	pause(ctx, 2*time.Second+poll)
+	kind := []string{second.GetKind(), p.obj.GetKind()}[p.r.IntN(2)]
+	if who := p.carrying[carriers[kind]]; who != nil {
+		err = errors.Join(err, who.Delete(ctx, child))
 	}
-	return errNothing
+	return err
 }
 
 // linger has mallory keep an object from its end, and alice delete it.

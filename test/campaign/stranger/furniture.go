@@ -279,6 +279,9 @@ func (s *stage) write(ctx context.Context, me client.Client, of *unstructured.Un
 	if err != nil {
 		return false
 	}
+	if label := of.GetLabels()[tier]; label != "" {
+		raw = append(raw, label...)
+	}
 	data := map[string]string{"spec": string(raw)}
 	config := &corev1.ConfigMap{}
 	switch err := s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, config); {

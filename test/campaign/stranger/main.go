@@ -55,6 +55,7 @@ var (
 	setup   = flag.String("setup", "", "the kustomization with what the operator needs in the cluster, config/dev by default")
 	shrink  = flag.Int("shrink", 0, "how often what was found first is played again with fewer acts, to tell which it takes")
 	last    = flag.Bool("rest", true, "see in the end whether anything is held back that somebody who may has asked for")
+	lapses  = flag.Int("lapses", 0, "how many times what has the API server ask the operator is taken away")
 	hunt    = flag.Bool("until-found", false, "judge now and then, and end as soon as something is found")
 )
 
@@ -96,7 +97,7 @@ func campaign(ctx context.Context) (err error) {
 			return fmt.Errorf("making what strangers work on in %s: %w", one.namespace, err)
 		}
 	}
-	r, err := s.enact(ctx, plan.Make(*seed, *acts))
+	r, err := s.enact(ctx, plan.WithLapses(plan.Make(*seed, *acts), *lapses))
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,15 @@ func (p *performance) meddle(ctx context.Context) error {
 
 // another has somebody make one more like an object, below the same parent. What has a number gets the next ones, too.
 func (p *performance) another(ctx context.Context, who client.Client) error {
+	name := p.text()
+	if set, _, numbered := cutLast(p.obj.GetName(), "-"); numbered && len(p.obj.GetOwnerReferences()) > 0 && p.obj.GetOwnerReferences()[0].Kind == "StatefulSet" {
+		name = fmt.Sprintf("%s-%d", set, p.r.IntN(6))
+	}
+	return who.Create(ctx, p.anotherOf(name))
+}
+
+// anotherOf returns one more like an object, of a name.
+func (p *performance) anotherOf(name string) *unstructured.Unstructured {
 	another := &unstructured.Unstructured{Object: map[string]any{}}
 	for key, value := range p.obj.Object {
 		if key != "status" && key != "metadata" {
@@ -110,18 +119,15 @@ func (p *performance) another(ctx context.Context, who client.Client) error {
 	}
 	another.SetGroupVersionKind(kinds[p.Resource])
 	another.SetNamespace(p.namespace)
-	another.SetName(p.text())
+	another.SetName(name)
 	another.SetLabels(p.obj.GetLabels())
 	another.SetOwnerReferences(p.obj.GetOwnerReferences())
-	if set, _, numbered := cutLast(p.obj.GetName(), "-"); numbered && len(p.obj.GetOwnerReferences()) > 0 && p.obj.GetOwnerReferences()[0].Kind == "StatefulSet" {
-		another.SetName(fmt.Sprintf("%s-%d", set, p.r.IntN(6)))
-	}
 	unstructured.RemoveNestedField(another.Object, "spec", "nodeName")
 	if p.Resource == "jobs" {
 		unstructured.RemoveNestedField(another.Object, "spec", "selector")
 		unstructured.RemoveNestedField(another.Object, "spec", "template", "metadata", "labels")
 	}
-	return who.Create(ctx, another)
+	return another
 }
 
 // sprout has mallory make something below what was just made, or what that finds, as it is new.

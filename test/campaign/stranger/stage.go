@@ -71,6 +71,8 @@ const (
 	// governed is the label of namespaces by which some policies select them, and free the one of Things which no
 	// policy selects.
 	governed, free = "governed", "free"
+	// tier is a label of Things that their policy has a rule about.
+	tier = "tier"
 	// poll is how often something is looked at that takes a while.
 	poll = 250 * time.Millisecond
 	// patience is for how long.

@@ -320,6 +320,11 @@ func (p *performance) relabel() {
 		p.crossOver()
 		return
 	}
+	if p.Resource == "things" && p.r.IntN(2) == 0 {
+		labels[tier] = p.text()
+		p.obj.SetLabels(labels)
+		return
+	}
 	switch p.r.IntN(4) {
 	case 0:
 		labels["app"] = p.mark().Text()
@@ -392,7 +397,7 @@ func (p *performance) steer() bool {
 		},
 		"jobs":       {"spec.suspend": p.r.IntN(2) == 0, "spec.parallelism": int64(p.r.IntN(4))},
 		"cronjobs":   {"spec.suspend": p.r.IntN(3) == 0, "spec.jobTemplate.metadata.labels": map[string]any{"run": text}},
-		"things":     {"spec.config": text, "spec.labels": map[string]any{"value": text}},
+		"things":     {"spec.config": text, "spec.labels": map[string]any{"value": text}, "metadata.labels." + tier: text},
 		plan.Others:  {"spec.config": text, "spec.labels": map[string]any{"value": text}},
 		"configmaps": {"data.spec": text, "data." + text: text},
 		"pods":       {"spec.containers.0.image": text + ":1", "spec.activeDeadlineSeconds": p.mark().Number()},

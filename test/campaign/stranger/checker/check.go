@@ -141,8 +141,9 @@ type checker struct {
 	activity map[types.UID][]span
 	// selected caches what rulesOf returns.
 	selected map[*audit.Life]policylog.Log
-	// started is when operators were started.
+	// started is when operators were started, and lapses are the times in which the API server asked nobody.
 	started []time.Time
+	lapses  []span
 
 	report Report
 }
@@ -170,6 +171,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkApprovedStrays()
 	c.checkApprovals()
 	c.checkHeld()
+	c.checkLapses()
 	c.checkEarned()
 	c.checkContents()
 	c.checkTraces()
@@ -196,7 +198,7 @@ func prepare(e Evidence) (*checker, error) {
 	c := &checker{
 		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]adoption{}, byUser: map[string][]*audit.Write{},
 		states: map[*audit.Life][]*state{}, activity: map[types.UID][]span{}, asked: map[types.UID][]time.Time{}, adopted: map[types.UID]bool{}, vanished: map[types.UID]bool{},
-		selected: map[*audit.Life]policylog.Log{}, started: startsIn(e.Said),
+		selected: map[*audit.Life]policylog.Log{}, started: startsIn(e.Said), lapses: lapsesIn(e.Log, e.Operator),
 	}
 	c.report.Children, c.report.Known = map[string]int{}, map[string]int{}
 	for _, l := range c.lives {
@@ -318,7 +320,7 @@ func (c *checker) line(w *audit.Write, parent *audit.Life) string {
 		text += " " + strings.Join(slices.Compact(slices.Clone(w.Reasons)), ", ")
 	}
 	l := c.lives[w.UID]
-	if l == nil {
+	if l == nil || len(l.Versions) == 0 {
 		return text
 	}
 	i := slices.IndexFunc(l.Versions, func(v *audit.Version) bool { return v.By == w })

@@ -66,6 +66,8 @@ type childWrite struct {
 	changes []audit.Change
 	// strict is true where nothing is granted to it that may have ended.
 	strict bool
+	// above is the parent that it is judged by, nil for the one that bounds it first.
+	above *audit.Life
 }
 
 // childVersion returns what a writer of a version did to it, or nil where there is nothing that it
@@ -142,6 +144,9 @@ func (c *checker) telling(v *audit.Version) []audit.Change {
 // parentOf returns the object that bounds a child: the controller of what the request found, or
 // of what it made where that one bounds nothing.
 func (c *checker) parentOf(w *childWrite) *audit.Life {
+	if w.above != nil {
+		return w.above
+	}
 	var parent *audit.Life
 	for _, o := range []*audit.Object{w.found, w.child} {
 		if o == nil {
@@ -253,6 +258,7 @@ func (c *checker) checkEnds(l *audit.Life) {
 		}
 		if why := c.grants(child); why != "" {
 			c.report.Children[why]++
+			c.checkSharers(child)
 			return
 		}
 		if denied == nil {
@@ -261,6 +267,28 @@ func (c *checker) checkEnds(l *audit.Life) {
 	}
 	if denied != nil {
 		c.uncovered(denied)
+	}
+}
+
+// checkSharers looks whether the other parents of a child let a controller end it as well: each of them bounds it.
+func (c *checker) checkSharers(w *childWrite) {
+	first := c.parentOf(w)
+	if !carriesOut(w.Write) || w.found.Deleting || first == nil {
+		return
+	}
+	for _, o := range w.found.Owners {
+		above := c.lives[o.UID]
+		// What nobody has changed for a while it had when it was asked about.
+		had := !slices.ContainsFunc(w.life.Current(w.Received.Add(-lag), w.Answered), func(i int) bool {
+			return !slices.ContainsFunc(w.life.Versions[i].Owners, func(other audit.Owner) bool { return other.UID == o.UID })
+		})
+		if above == nil || above == first || !had || !c.bounds(above, w.Write) || c.disturbed(above, w.Received.Add(-lag-policylog.Moment), w.Answered) {
+			continue
+		}
+		shared := *w
+		if shared.above = above; c.grants(&shared) == "" {
+			c.uncovered(&shared)
+		}
 	}
 }
 
@@ -286,6 +314,9 @@ const couldNotTell = "Unjudged"
 // excused reports whether work went on as nobody could be asked, or could tell, below or about an
 // object. Where policies have it that nothing does, what the operator says is no excuse.
 func (c *checker) excused(w *audit.Write, l *audit.Life) bool {
+	if c.lapsed(w.Received, w.Answered) {
+		return true
+	}
 	return (w.Unasked || slices.Contains(w.Reasons, couldNotTell)) && !c.rulesOf(l).Closes(l.First().Kind, w.Received.Add(-lag), w.Answered)
 }
 

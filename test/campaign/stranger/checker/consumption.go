@@ -167,6 +167,11 @@ func (c *checker) tooLongFor(l *audit.Life, from, to time.Time, most time.Durati
 			begins = append(begins, ready)
 		}
 	}
+	for _, s := range c.lapses {
+		if s.to.After(from) && s.from.Before(to) {
+			begins = append(begins, s.to.Add(beginning))
+		}
+	}
 	for _, p := range c.rulesOf(l) {
 		for _, t := range []time.Time{p.From, p.Until} {
 			if t.After(from) && t.Before(to) {

@@ -72,7 +72,7 @@ func (*checker) changedAs(l *audit.Life, at *audit.Version, h hop) bool {
 		}
 		return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
 			// A scale shows no generation, and is folded in with a later one, as is what is approved.
-			exact := v.Generation == h.Generation || w.Subresource == audit.SubScale || v.Approves(w)
+			exact := v.Generation == h.Generation || bringsNone(v, path, h.Generation) || w.Subresource == audit.SubScale || v.Approves(w)
 			return exact && (approves(v, w, path) || v.Before != nil && (changesField(v, path) || crossed(v, w, path)))
 		})
 	})

@@ -388,7 +388,7 @@ func (c *checker) disturbedBut(l *audit.Life, from, to time.Time, but []*policyl
 		rules := slices.DeleteFunc(slices.Clone(c.rulesOf(l)), func(p *policylog.Policy) bool {
 			return slices.ContainsFunc(but, func(b *policylog.Policy) bool { return b.Name == p.Name })
 		})
-		if rules.Came(kind, from, to) {
+		if rules.Came(kind, from, to) || c.lapsed(from, to) {
 			return true
 		}
 		above := l.FoundAt(to).Controller()

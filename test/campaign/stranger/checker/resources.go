@@ -40,6 +40,9 @@ const (
 	records      = "allowancerecords"
 	events       = "events"
 	namespaces   = "namespaces"
+
+	validatingWebhooks = "validatingwebhookconfigurations"
+	mutatingWebhooks   = "mutatingwebhookconfigurations"
 )
 
 // kinds are the kinds of the resources.
@@ -47,6 +50,7 @@ var kinds = audit.Kinds{
 	deployments: "Deployment", replicaSets: "ReplicaSet", statefulSets: "StatefulSet", daemonSets: "DaemonSet",
 	revisions: "ControllerRevision", jobs: "Job", cronJobs: "CronJob", pods: "Pod", things: "Thing", others: "Thing.other.example.org", configMaps: "ConfigMap",
 	autoscalers: "HorizontalPodAutoscaler", policies: "AllowancePolicy", records: "AllowanceRecord", events: "Event", namespaces: "Namespace",
+	validatingWebhooks: "ValidatingWebhookConfiguration", mutatingWebhooks: "MutatingWebhookConfiguration",
 }
 
 // Read reads an audit log.

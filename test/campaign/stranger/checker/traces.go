@@ -149,7 +149,7 @@ func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
 		return true
 	}
 	later := func(t time.Time) bool { return t.After(l.First().By.Received) && t.Before(at.By.Answered) }
-	if e.Initiator == "" && c.Said != "" && !slices.ContainsFunc(c.started, later) {
+	if e.Initiator == "" && c.Said != "" && !slices.ContainsFunc(c.started, later) && !slices.ContainsFunc(c.lapses, func(s span) bool { return later(s.to) || later(s.from) }) {
 		return false
 	}
 	if (e.Generation > at.Generation || e.Generation == at.Generation && isDropped(at, e.Mutation)) && slices.ContainsFunc(at.Writers(), func(w *audit.Write) bool { return w.User == e.Initiator }) {
@@ -305,11 +305,17 @@ func (c *checker) began(at *audit.Version, e *entry) bool {
 					return false
 				}
 				// A scale shows no generation, and is folded in with a later one.
-				right := v.Generation == first.Generation || (w.Subresource == audit.SubScale || v.Approves(w)) && v.Generation <= first.Generation
+				right := v.Generation == first.Generation || bringsNone(v, path, first.Generation) || (w.Subresource == audit.SubScale || v.Approves(w)) && v.Generation <= first.Generation
 				return right && (c.mayBegin(l, v, w, path) || c.adopting(l, w.Answered))
 			})
 		})
 	})
+}
+
+// bringsNone reports whether a generation is the next one after that of a version, which changes a field that counts no generations: what
+// comes of that is told of in the next one.
+func bringsNone(v *audit.Version, path []string, generation int64) bool {
+	return len(path) > 1 && path[0] == "metadata" && v.Generation+1 == generation
 }
 
 // crossed reports whether a scale or a patch asked for what somebody else brought about while it was being carried out: the

@@ -370,3 +370,22 @@ func TestFieldPath(t *testing.T) {
 		}
 	}
 }
+
+// What the API server drops of a request that changes something else as well is told of in the generation that the request brings.
+func TestDroppedBeside(t *testing.T) {
+	for value, want := range map[string][]Promise{"zq9z": nil, "other": {Forged}} {
+		t.Run(value, func(t *testing.T) {
+			s := begin(t)
+			s.kept = true
+			left := []entry{
+				{Relation: withheldRelation, Mutation: "spec.replicas", Generation: 2, Initiator: "mallory"},
+				{Relation: withheldRelation, Mutation: "spec.schedulingGroup", Generation: 2, Initiator: "mallory"},
+			}
+			with := merged(spec(map[string]any{"replicas": 3}), ledgerNote(t, left...))
+			obj := merged(merged(s.objects["deployments/web"], with), map[string]any{"metadata": map[string]any{"generation": 2, "resourceVersion": "900"}})
+			s.objects["deployments/web"] = obj
+			s.event("mallory", audit.VerbPatch, deployments, "", "web", 200, merged(with, spec(map[string]any{"schedulingGroup": value})), obj)
+			s.finds(want)
+		})
+	}
+}

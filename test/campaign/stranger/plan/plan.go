@@ -126,6 +126,9 @@ const (
 	Clean              What = "take finalizers away"
 	// Move changes the label of the second namespace by which some policies select.
 	Move What = "move the second namespace"
+	// Unhook takes away what has the API server ask the operator, and has strangers change something before that is back. It is in no
+	// plan by itself.
+	Unhook What = "have nobody asked"
 )
 
 // Act is one thing that is done.
@@ -166,7 +169,7 @@ var (
 	// those whose children get a second parent.
 	Exceeded = []string{"statefulsets", "statefulsets", "jobs", "cronjobs"}
 	Wavering = []string{"statefulsets", "statefulsets", "jobs", "deployments"}
-	Sharing  = []string{"statefulsets", "daemonsets", "deployments", "jobs"}
+	Sharing  = []string{"statefulsets", "statefulsets", "daemonsets", "jobs"}
 	// Elsewhere lists what is in the second namespace, too.
 	Elsewhere = []string{"deployments", "daemonsets", "things", "replicasets", "pods", "controllerrevisions", "configmaps"}
 )
@@ -212,7 +215,7 @@ var (
 	initiators = []weighed[What]{
 		{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 20}, {Autoscale, 3},
 		{Reach, 20}, {Pick, 8}, {Glance, 6}, {Plant, 8}, {Replace, 5},
-		{Exceed, 6}, {Lean, 5}, {Waver, 5}, {Share, 5}, {Linger, 3},
+		{Exceed, 10}, {Lean, 4}, {Waver, 5}, {Share, 7}, {Linger, 3},
 	}
 	parts = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
 	// Most ways around by parking are of Deployments without replicas.
@@ -253,54 +256,69 @@ func Make(seed uint64, acts int) []Act {
 			a.What = choose(r, fates)
 		}
 		a.Dry = a.Who != Fate && !slices.Contains(Stories, a.What) && r.IntN(tried) == 0
-		switch a.What {
-		case Park:
-			a.Resource = choose(r, parkedOften)
-		case Plant:
-			a.Resource = choose(r, planted)
-		case Replace:
-			a.Resource = Replaced[r.IntN(len(Replaced))]
-		case Exceed:
-			a.Resource = Exceeded[r.IntN(len(Exceeded))]
-		case Lean:
-			a.Resource = Scaled[r.IntN(len(Scaled))]
-		case Waver:
-			a.Resource = Wavering[r.IntN(len(Wavering))]
-		case Share:
-			a.Resource = Sharing[r.IntN(len(Sharing))]
-		case Pick, Glance:
-			a.Resource = Picked[r.IntN(len(Picked))]
-		case Reach:
-			a.Resource = choose(r, reached)
-		case Thin:
-			a.Resource = choose(r, thinned)
-		case Autoscale:
-			if n := r.IntN(len(Scaled)); a.Who != Gone {
-				a.Resource = Scaled[n]
-			}
-		case Undo:
-			if a.Who != Gone {
-				a.Resource = "deployments"
-			}
-		case Evict, Debug, Resize, Bind:
-			a.Resource = "pods"
-		case Scale:
-			scaled := []string{"replicasets", "deployments", "statefulsets"}
-			switch n := r.IntN(len(scaled)); a.Who {
-			case Gone:
-				a.Resource = scaled[0]
-			case Alice:
-				a.Resource = scaled[1+n%2]
-			default:
-				a.Resource = scaled[n]
-			}
-		default:
-		}
+		a.aim(r)
 		a.Elsewhere = a.Seed%often == 0 && slices.Contains(Elsewhere, a.Resource)
 		a.Impostor = a.Who == Gone && a.Seed%posed == 1
 		out = append(out, a)
 	}
 	return out
+}
+
+// aim chooses the resource of an act that is not upon every kind.
+func (a *Act) aim(r *rand.Rand) {
+	switch a.What {
+	case Park:
+		a.Resource = choose(r, parkedOften)
+	case Plant:
+		a.Resource = choose(r, planted)
+	case Replace:
+		a.Resource = Replaced[r.IntN(len(Replaced))]
+	case Exceed:
+		a.Resource = Exceeded[r.IntN(len(Exceeded))]
+	case Lean:
+		a.Resource = Scaled[r.IntN(len(Scaled))]
+	case Waver:
+		a.Resource = Wavering[r.IntN(len(Wavering))]
+	case Share:
+		a.Resource = Sharing[r.IntN(len(Sharing))]
+	case Pick, Glance:
+		a.Resource = Picked[r.IntN(len(Picked))]
+	case Reach:
+		a.Resource = choose(r, reached)
+	case Thin:
+		a.Resource = choose(r, thinned)
+	case Autoscale:
+		if n := r.IntN(len(Scaled)); a.Who != Gone {
+			a.Resource = Scaled[n]
+		}
+	case Undo:
+		if a.Who != Gone {
+			a.Resource = "deployments"
+		}
+	case Evict, Debug, Resize, Bind:
+		a.Resource = "pods"
+	case Scale:
+		scaled := []string{"replicasets", "deployments", "statefulsets"}
+		switch n := r.IntN(len(scaled)); a.Who {
+		case Gone:
+			a.Resource = scaled[0]
+		case Alice:
+			a.Resource = scaled[1+n%2]
+		default:
+			a.Resource = scaled[n]
+		}
+	default:
+	}
+}
+
+// WithLapses has nobody asked so many times, evenly, in the place of other acts.
+func WithLapses(acts []Act, times int) []Act {
+	for n := 1; n <= times; n++ {
+		if at := n * len(acts) / (times + 1); at < len(acts) {
+			acts[at] = Act{N: acts[at].N, Who: Fate, What: Unhook, Seed: acts[at].Seed}
+		}
+	}
+	return acts
 }
 
 // Rand returns what an act draws from.

@@ -138,3 +138,22 @@ func TestParkedAndElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// Nobody is asked as often as it is wanted, in the place of other acts.
+func TestWithLapses(t *testing.T) {
+	acts := Make(1, 100)
+	other := WithLapses(slices.Clone(acts), 3)
+	lapses := 0
+	for i := range other {
+		if other[i].What == Unhook {
+			lapses++
+			continue
+		}
+		if diff := cmp.Diff(acts[i], other[i]); diff != "" {
+			t.Errorf("act %d (-without +with):\n%s", i+1, diff)
+		}
+	}
+	if lapses != 3 || len(other) != len(acts) {
+		t.Errorf("%d lapses in %d acts, want 3 in %d", lapses, len(other), len(acts))
+	}
+}
