@@ -116,6 +116,17 @@ func approveAll(s *story) {
 	s.write("alice", audit.VerbPatch, cronJobs, "tick", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": "*"}}})
 }
 
+// What its parent selects who may initiate above that may have it let go of, by its labels, and nobody else.
+func TestSetAside(t *testing.T) {
+	for user, want := range map[string][]Promise{"alice": nil, "mallory": {Uncovered}, deploymentController: {Uncovered}} {
+		t.Run(user, func(t *testing.T) {
+			s := begin(t)
+			s.write(user, audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other"}}})
+			s.finds(want)
+		})
+	}
+}
+
 // Who may initiate above what a child was below when it was made may make it, whatever becomes of that.
 func TestOrphanedLater(t *testing.T) {
 	s := begin(t)

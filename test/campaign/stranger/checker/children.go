@@ -408,13 +408,13 @@ func (c *checker) keepsBooks(w *childWrite, kind string) bool {
 }
 
 // lets reports whether a controller lets go of what it does not select, or a Pod is set aside
-// of which another one takes the place.
+// of which another one takes the place, or anything else by who may initiate above it.
 func (c *checker) lets(w *childWrite, parent *audit.Life) bool {
 	kind := parent.First().Kind
 	for _, ch := range w.changes {
 		switch {
 		case audit.Within(ch.Path, audit.OwnersPath) && !ch.Whole() && of(ch, parent) && c.mayUse(w, kind) && !selects(parent.FoundAt(w.Received).Object, w.found):
-		case slices.Equal(ch.Path, audit.LabelsPath) && !ch.Whole() && w.Resource == pods && c.heals(kind, w):
+		case slices.Equal(ch.Path, audit.LabelsPath) && !ch.Whole() && (w.Resource == pods && c.heals(kind, w) || c.mayAbove(w) && c.mayUse(w, kind)):
 		default:
 			return false
 		}

@@ -170,7 +170,7 @@ func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
 // before has it, and a value that was asked for is in none.
 func isDropped(at *audit.Version, field string) bool {
 	return at.Before != nil && valueOf(at.Object, field) == nil && valueOf(at.Before.Object, field) == nil &&
-		slices.ContainsFunc(at.By.Valued, func(n int) bool { return !slices.Contains(at.Marks, n) })
+		slices.ContainsFunc(slices.Concat(at.By.Valued, at.By.Named), func(n int) bool { return !slices.Contains(at.Marks, n) })
 }
 
 // isForIt reports whether a policy allows what an entry says for a change of the field in its last hop, or in the
