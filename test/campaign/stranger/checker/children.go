@@ -254,6 +254,7 @@ func (c *checker) checkEnds(l *audit.Life) {
 		found := l.FoundAt(w.Received)
 		child := &childWrite{Write: w, life: l, found: found.Object, child: found.Object, changes: []audit.Change{{Verb: audit.Ends}}}
 		if c.parentOf(child) == nil {
+			c.checkSharers(child)
 			return
 		}
 		if why := c.grants(child); why != "" {
@@ -270,10 +271,11 @@ func (c *checker) checkEnds(l *audit.Life) {
 	}
 }
 
-// checkSharers looks whether the other parents of a child let a controller end it as well: each of them bounds it.
+// checkSharers looks whether the other parents of a child let a controller end it as well: each of them bounds it, whether it controls
+// the child or not.
 func (c *checker) checkSharers(w *childWrite) {
 	first := c.parentOf(w)
-	if !carriesOut(w.Write) || w.found.Deleting || first == nil {
+	if !carriesOut(w.Write) || w.found.Deleting {
 		return
 	}
 	for _, o := range w.found.Owners {

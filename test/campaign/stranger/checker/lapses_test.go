@@ -83,12 +83,14 @@ func TestSharers(t *testing.T) {
 	controller := controllers[kinds[statefulSets]]
 	tests := map[string]struct {
 		waits, by string
+		free      bool
 		want      []Promise
 	}{
-		"both heal":                          {by: controller},
-		"something waits of the second":      {waits: "second", by: controller, want: []Promise{Uncovered}},
-		"something waits of the second, her": {waits: "second", by: "alice"},
-		"something waits of another":         {waits: "third", by: controller},
+		"both heal":                                       {by: controller},
+		"something waits of the second":                   {waits: "second", by: controller, want: []Promise{Uncovered}},
+		"something waits of the second, her":              {waits: "second", by: "alice"},
+		"something waits of one that does not control it": {waits: "second", by: controller, free: true, want: []Promise{Uncovered}},
+		"something waits of another":                      {waits: "third", by: controller},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -104,6 +106,14 @@ func TestSharers(t *testing.T) {
 				s.write("mallory", audit.VerbPatch, statefulSets, tc.waits, spec(map[string]any{"minReadySeconds": 3}))
 			}
 			s.later(time.Minute)
+			if tc.free {
+				s.reason = releasing
+				s.write(controller, audit.VerbPatch, pods, "first-0", map[string]any{"metadata": map[string]any{"ownerReferences": []any{
+					map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "second", "uid": "uid-second"},
+				}}})
+				s.reason = ""
+				s.later(time.Minute)
+			}
 			s.remove(tc.by, pods, "first-0")
 			s.finds(tc.want)
 		})
