@@ -220,6 +220,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestBesideItems", "./internal/approved"},
 	},
 	{
+		name:  "what one parent lets happen and another one refuses has happened",
+		edits: []edit{{"internal/webhook/admission/validate.go", "if ru.refusal == nil || !ru.verdict.Allowed {", "if ru != nil {"}},
+		unit:  []string{"-run=TestTwoParents", "./internal/webhook/admission"},
+	},
+	{
 		name:  "trace reads one kind of a name",
 		edits: []edit{{"internal/cli/trace/read.go", "if !found.has(kind) &&", "if !slices.Contains(s.listed, kind.Kind) &&"}},
 		unit:  []string{"-run=TestOneKindOfTwoGroups", "./internal/cli/trace"},

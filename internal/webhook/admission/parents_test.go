@@ -60,7 +60,7 @@ func TestTwoParents(t *testing.T) {
 		},
 		"of which the second allows nothing": {
 			user: deployer, before: child(3), after: child(5), first: deployment(5, may), second: other(),
-			denied: "parent Deployment other", observed: []string{"web", "other"},
+			denied: "parent Deployment other", observed: []string{"other"},
 		},
 		"of which the first allows nothing": {
 			user: deployer, before: child(3), after: child(5), first: deployment(5), second: other(may),

@@ -280,8 +280,13 @@ func (v *Validator) observe(r *request, ru *ruling) {
 	if ru.refusal == nil && ru.breaksOwnGlass() {
 		v.observeOwnGlass(r, ru.outcome)
 	}
-	v.observeParent(r, ru.facts, ru.verdict)
+	// What one parent lets happen has not happened where another one, or the object itself, refuses it.
+	if ru.refusal == nil || !ru.verdict.Allowed {
+		v.observeParent(r, ru.facts, ru.verdict)
+	}
 	for _, other := range ru.others {
-		v.observeParent(other.r, other.facts, other.verdict)
+		if ru.refusal == nil || !other.verdict.Allowed {
+			v.observeParent(other.r, other.facts, other.verdict)
+		}
 	}
 }
