@@ -88,8 +88,8 @@ var unprotected = edit{"internal/interception/admissionpolicy.go", "if len(rules
 // object.
 var believed = edit{
 	decide,
-	"	if len(f.Child.Ledger) > 0 {\n		kept = f.Child.Ledger.Without(",
-	"	if r.new != nil {\n		kept, _ = r.ledgerAsked()\n	}\n	if r.old != nil {\n		kept = kept.Without(",
+	"	if len(f.Child.Ledger) > 0 {\n		spent := lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown)\n		kept = f.Child.Ledger.Without(",
+	"	if r.new != nil {\n		kept, _ = r.ledgerAsked()\n	}\n	if r.old != nil {\n		spent := lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown)\n		kept = kept.Without(",
 }
 
 // without returns the mutant whose configuration does not have the API server ask about
@@ -1715,7 +1715,7 @@ var mutants = []mutant{
 	{
 		name: "ledgers are what requests say, and never end",
 		edits: []edit{unprotected, believed, {
-			decide, "Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown))", "Without(func(ledger.Entry) bool { _ = lifecycle.Consumed; return false })",
+			decide, "bool { return spent(e) && !r.keepsCreation(f, e) }", "bool { return false && spent(e) }",
 		}},
 		ways: []string{"replacing an object by an old manifest of it"},
 	},
@@ -2123,7 +2123,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "whatever is there is approved",
-		edits: []edit{{"internal/approved/standing.go", "next.all(), r.New.Schema, slices.Concat(r.Uncaused, r.Following), r.Apart...)", "next.all(), r.New.Schema, slices.Concat(r.Following[:0]))"}},
+		edits: []edit{{"internal/approved/standing.go", "slices.Concat(r.Uncaused, r.Following, st.besideItems(&r, next.patterns)), r.Apart...)", "slices.Concat(r.Following[:0]))"}},
 		ways:  []string{"changing the parent"},
 		unit:  []string{"./internal/approved"},
 	},
@@ -2723,7 +2723,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "Crossplane takes what anybody names",
-		edits: []edit{{"internal/webhook/admission/attaching.go", "(!f.composes() || f.mayCompose())", "(!f.composes() || f.mayCompose() || true)"}},
+		edits: []edit{{"internal/webhook/admission/attaching.go", "		return f.mayCompose()\n", "		return f.mayCompose() || true\n"}},
 		ways:  []string{"composing somebody else's managed resource"},
 		cloud: true,
 	},
