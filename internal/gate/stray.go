@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // maxNamed is how many of the objects that share a name are told of.
@@ -35,7 +35,7 @@ func Sharing(driver Driver, obj *unstructured.Unstructured, all iter.Seq2[*unstr
 	var out []string
 	for other, err := range all {
 		if err == nil && other.GetUID() != obj.GetUID() && driver.SharesName(obj, other) {
-			out = append(out, client.ObjectKeyFromObject(other).String())
+			out = append(out, types.NamespacedName{Namespace: other.GetNamespace(), Name: other.GetName()}.String())
 		}
 	}
 	slices.Sort(out)

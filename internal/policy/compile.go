@@ -125,7 +125,7 @@ func (c *compiler) parentKind(k v1alpha1.ParentKind, path *field.Path) schema.Gr
 		c.report(field.Required(path.Child("apiVersion"), "the version within the group, such as v1"))
 	}
 	if k.Kind == "" {
-		c.report(field.Required(path.Child("kind"), "the kind in the singular, such as Deployment"))
+		c.report(field.Required(path.Child(kindField), "the kind in the singular, such as Deployment"))
 	}
 	out := schema.GroupVersionKind{Group: k.APIGroup, Version: k.APIVersion, Kind: k.Kind}
 	if ExemptKind(out.GroupKind()) {

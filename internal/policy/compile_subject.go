@@ -52,7 +52,7 @@ func (c *compiler) subject(s v1alpha1.Subject, path *field.Path) bool {
 				c.report(field.Forbidden(path.Child("namespace"), "a "+string(s.Kind)+" has no namespace"))
 			}
 		default:
-			c.report(field.NotSupported(path.Child("kind"), s.Kind, []v1alpha1.SubjectKind{
+			c.report(field.NotSupported(path.Child(kindField), s.Kind, []v1alpha1.SubjectKind{
 				v1alpha1.SubjectUser, v1alpha1.SubjectGroup, v1alpha1.SubjectServiceAccount,
 			}))
 		}

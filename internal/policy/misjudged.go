@@ -344,13 +344,13 @@ func (j *judging) below(v inferred, segment change.Segment) inferred {
 
 // allowanceFields are the types of what an allowance has.
 var allowanceFields = map[string]change.ValueType{
-	"kind": change.ValueText, "apiGroup": change.ValueText, "mutation": change.ValueText, "relation": change.ValueText,
+	kindField: change.ValueText, "apiGroup": change.ValueText, "mutation": change.ValueText, "relation": change.ValueText,
 	"initiator": change.ValueText, "content": change.ValueText, "generation": change.ValueNumber,
 }
 
 // allowanceHas are all the fields of an allowance.
 var allowanceHas = []string{
-	"apiGroup", "content", "external", "generation", "initiator", "kind", "mutation", "mutations", "relation", "through", "trace", "verbs",
+	"apiGroup", "content", "external", "generation", "initiator", kindField, "mutation", "mutations", "relation", "through", "trace", "verbs",
 }
 
 // anyItem stands for each item of a list, and each value of a map.

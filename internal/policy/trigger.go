@@ -22,6 +22,9 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
+// kindField is the field of an object, and of what a policy says, that has a kind.
+const kindField = "kind"
+
 // changeableMetadata are the fields of metadata that people and controllers set;
 // all others are fixed at creation, or kept by the API server.
 var changeableMetadata = []string{"annotations", "finalizers", "labels", "ownerReferences"}
@@ -36,7 +39,7 @@ func uncounted(trigger change.Pattern, actions []change.Pattern) string {
 			return ""
 		}
 		return "status is what controllers report: its changes cause nothing and trigger no rule, but for what people do through it (spec.knowledge.actions)"
-	case "apiVersion", "kind":
+	case "apiVersion", kindField:
 		return "an object never changes its " + first
 	case "metadata":
 	default:

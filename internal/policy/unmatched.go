@@ -161,7 +161,7 @@ func (u *unmatched) scopes(child schema.GroupVersionKind, path *field.Path) {
 func (u *unmatched) mutation(child schema.GroupVersionKind, text string, path *field.Path) {
 	if pattern, err := change.ParsePattern(text); err == nil && len(pattern) > 0 {
 		switch first := pattern[0].Field; first {
-		case "status", "apiVersion", "kind":
+		case "status", "apiVersion", kindField:
 			u.add(path, fmt.Sprintf("no change of %s counts, so that none needs to be allowed", first))
 			return
 		}

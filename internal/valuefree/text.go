@@ -27,7 +27,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kausality.io/operator/internal/controller/listing"
+	"kausality.io/operator/internal/listing"
 )
 
 // plain are the reasons of answers that speak of names and versions of objects, and never of their content.

@@ -3499,7 +3499,7 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestGateIsSetInEachWrite", "./internal/webhook/admission"},
 	},
 	{
-		name:  "a value that says nothing of whose a policy is is not told",
+		name:  "nobody is told that a value does not say whose a policy is",
 		edits: []edit{{"internal/webhook/v1alpha1/allowancepolicy_webhook.go", "	if !said || value", "	if said || value"}},
 		unit:  []string{"-run=TestManagedSaysOneOfTwo", "./internal/webhook/v1alpha1"},
 	},

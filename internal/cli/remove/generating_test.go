@@ -54,7 +54,8 @@ func TestWithoutGenerating(t *testing.T) {
 		WithInterceptorFuncs(interceptor.Funcs{
 			Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 				// An operator puts its finalizer back before the first deletion.
-				if written++; written == 1 {
+				written++
+				if written == 1 {
 					p := &v1alpha1.GeneratingPolicy{}
 					if err := c.Get(ctx, client.ObjectKeyFromObject(obj), p); err != nil {
 						return err

@@ -25,10 +25,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/listing"
 )
 
 // plan is what is to be done about an object. The zero value is nothing.

@@ -24,8 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/listing"
 	"kausality.io/operator/internal/policy"
 )
 

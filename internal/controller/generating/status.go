@@ -30,9 +30,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/listing"
 )
 
 // maxFailures is how many failures a status names, and maxKinds how many kinds.

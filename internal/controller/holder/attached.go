@@ -28,10 +28,10 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
-	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/listing"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )

@@ -26,11 +26,11 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/conditions"
-	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/denial"
 	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/listing"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/upgrade"

@@ -25,9 +25,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/listing"
 	"kausality.io/operator/internal/policy"
 )
 

@@ -27,8 +27,8 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/access"
-	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/kubectl"
+	"kausality.io/operator/internal/listing"
 	"kausality.io/operator/internal/policy"
 )
 

@@ -26,7 +26,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kausality.io/operator/internal/controller/listing"
+	"kausality.io/operator/internal/listing"
 	"kausality.io/operator/internal/policy"
 )
 

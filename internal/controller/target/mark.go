@@ -30,8 +30,8 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/conditions"
-	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/listing"
 	"kausality.io/operator/internal/objectcache"
 )
 

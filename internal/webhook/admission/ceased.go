@@ -18,7 +18,6 @@ package admission
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -87,8 +86,7 @@ func (o *outcome) hasJustCeased(ctx context.Context, r *request, foreign ledger.
 // refusedCeased answers a request that came while its object ceased to be initializing. Whoever tries
 // again, as the API server does for patches, is told what becomes of it.
 func refusedCeased(f *facts) admission.Response {
-	resp := admission.Denied(fmt.Sprintf("%s has ceased to be initializing while this change of it was on its way; try again",
-		objectText(f.Child.GVK.Kind, f.Child.Name)))
+	resp := admission.Denied(objectText(f.Child.GVK.Kind, f.Child.Name) + " has ceased to be initializing while this change of it was on its way; try again")
 	resp.Result.Code = http.StatusConflict
 	resp.Result.Reason = metav1.StatusReasonConflict
 	resp.AuditAnnotations = map[string]string{auditReason: "Ceased", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}

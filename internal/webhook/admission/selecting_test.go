@@ -17,6 +17,7 @@ limitations under the License.
 package admission
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestSelecting(t *testing.T) {
 		return v1alpha1.Allowance{Kind: "*", Mutation: "*", Generation: 4, Initiator: by, Trace: []v1alpha1.TraceHop{hop}}
 	}
 	made := func(by string, hops ...v1alpha1.TraceHop) []v1alpha1.HistoryEntry {
-		trace := append(hops, v1alpha1.TraceHop{Kind: "ReplicaSet", Name: "web-1", Field: v1alpha1.FieldCreated})
+		trace := slices.Concat(hops, []v1alpha1.TraceHop{{Kind: "ReplicaSet", Name: "web-1", Field: v1alpha1.FieldCreated}})
 		return []v1alpha1.HistoryEntry{{Time: metav1.NewTime(time.Unix(100, 0)), Event: v1alpha1.EventGranted, Initiator: by, Trace: trace}}
 	}
 	of := func(name string) v1alpha1.TraceHop {

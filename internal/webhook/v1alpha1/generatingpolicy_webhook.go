@@ -106,7 +106,8 @@ func servesAny(ctx context.Context, serving Serving) generate.Serves {
 	within := servedOnce(ctx, serving)
 	const anything = "*"
 	return func(group, version, name string) (bool, bool) {
-		resources, err := []discovery.Resource(nil), error(nil)
+		var resources []discovery.Resource
+		var err error
 		if group == anything || version == anything {
 			resources, err = serving.Everything(ctx)
 		} else {

@@ -38,7 +38,7 @@ func (p *performance) burden(ctx context.Context) error {
 			return err
 		}
 	}
-	switch p.What { //nolint:exhaustive // These are all.
+	switch p.What {
 	case plan.Exceed:
 		return p.exceed(ctx)
 	case plan.Lean:
@@ -92,9 +92,9 @@ func (p *performance) number() int64 {
 	return n
 }
 
-// wish has somebody want another number of children.
-func (p *performance) wish(ctx context.Context, who plan.Who, n int64) error {
-	return p.people[who].Patch(ctx, p.obj.DeepCopy(), merge(fmt.Sprintf(`{"spec":{%q:%d}}`, p.counted(), n)))
+// wish has mallory want another number of children.
+func (p *performance) wish(ctx context.Context, n int64) error {
+	return p.people[plan.Mallory].Patch(ctx, p.obj.DeepCopy(), merge(fmt.Sprintf(`{"spec":{%q:%d}}`, p.counted(), n)))
 }
 
 // exceed has mallory wish for more than there are to be, has one of them go, and has the controller, gone wrong, make in its place
@@ -113,7 +113,7 @@ func (p *performance) exceed(ctx context.Context) error {
 	if p.Resource == "cronjobs" {
 		return p.resume(ctx)
 	}
-	if err := p.wish(ctx, plan.Mallory, approved+1+int64(p.r.IntN(2))); err != nil {
+	if err := p.wish(ctx, approved+1+int64(p.r.IntN(2))); err != nil {
 		return err
 	}
 	p.dawdle(ctx, poll)
@@ -170,13 +170,13 @@ func (p *performance) lean(ctx context.Context) error {
 	before := p.r.IntN(2) == 0
 	var errs []error
 	if before {
-		errs = append(errs, p.wish(ctx, plan.Mallory, p.number()+2))
+		errs = append(errs, p.wish(ctx, p.number()+2))
 		p.dawdle(ctx, 5*time.Second)
 	}
 	errs = append(errs, scaler.autoscalerOf(ctx, p.obj))
 	if !before {
 		p.dawdle(ctx, 4*time.Second)
-		errs = append(errs, p.wish(ctx, plan.Mallory, p.number()+2))
+		errs = append(errs, p.wish(ctx, p.number()+2))
 	}
 	return errors.Join(errs...)
 }
@@ -184,11 +184,11 @@ func (p *performance) lean(ctx context.Context) error {
 // waver has mallory wish for more, and then for something else: for less than there are to be, for less of what waits, or for the same.
 func (p *performance) waver(ctx context.Context) error {
 	approved := p.number()
-	if err := p.wish(ctx, plan.Mallory, approved+3); err != nil {
+	if err := p.wish(ctx, approved+3); err != nil {
 		return err
 	}
 	p.dawdle(ctx, 2*time.Second)
-	return p.wish(ctx, plan.Mallory, max(0, approved-1+int64(p.r.IntN(3))))
+	return p.wish(ctx, max(0, approved-1+int64(p.r.IntN(3))))
 }
 
 // share has alice make a child below two of hers, mostly of the same kind, and mallory change something of either that waits:

@@ -136,8 +136,12 @@ func (p *performance) sprout(ctx context.Context) error {
 	if childrenOf[p.Resource] == "replicasets" {
 		list = listOf("replicasets")
 	}
-	if p.r.IntN(3) == 0 || p.admin.List(ctx, list, client.InNamespace(p.namespace), client.MatchingLabels{"app": p.obj.GetName()}) != nil || len(list.Items) == 0 {
+	if p.r.IntN(3) == 0 {
 		return nil
+	}
+	err := p.admin.List(ctx, list, client.InNamespace(p.namespace), client.MatchingLabels{"app": p.obj.GetName()})
+	if err != nil || len(list.Items) == 0 {
+		return client.IgnoreNotFound(err)
 	}
 	p.dawdle(ctx, 2*time.Second) // Times are in seconds.
 	stray := p.stranger()

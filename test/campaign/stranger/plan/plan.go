@@ -322,6 +322,6 @@ func WithLapses(acts []Act, times int) []Act {
 }
 
 // Rand returns what an act draws from.
-func (a Act) Rand() *rand.Rand {
+func (a *Act) Rand() *rand.Rand {
 	return rand.New(rand.NewPCG(a.Seed, uint64(a.N)))
 }
