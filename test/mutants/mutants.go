@@ -3243,12 +3243,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "remove: what has a label alone is not looked at",
-		edits: []edit{{"internal/cli/remove/remove.go", "	_, ours := metadata.Labels[v1alpha1.LabelGeneratedBy]\n", "	ours := false\n"}},
+		edits: []edit{{"internal/cli/remove/remove.go", "	_, ours := metadata.Labels[v1alpha1.LabelGeneratedBy]\n", "	_ = v1alpha1.LabelGeneratedBy\n	ours := false\n"}},
 		unit:  []string{"-run=TestAllFindsLabels", "./internal/cli/remove"},
 	},
 	{
 		name:  "generating: what nobody can ask about is not served",
-		edits: []edit{{"internal/generate/unserved.go", "served || !known {", "served {"}},
+		edits: []edit{{"internal/generate/unserved.go", "served || !known {", "served || known && served {"}},
 		unit:  []string{"-run=TestUnserved", "./internal/generate"},
 	},
 	{
