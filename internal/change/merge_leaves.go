@@ -65,22 +65,23 @@ func (o leafOwners) hasOther(leaf, id string) bool {
 }
 
 // foreign returns the leaves of the items of base that theirs has no more as they were,
-// those left out that ours has in the same item, or in any where the item is not ours: what many items
-// hold, as the effect of tolerations, is nobody's.
+// but for those that ours has in the same item, or in any item where ours has not this one: what many
+// items hold, as the effect of tolerations, is nobody's.
 func (l *threeLists) foreign() leafOwners {
-	out, common := leafOwners{}, l.leavesOfOurs()
+	out := leafOwners{}
 	for i, id := range l.base.ids {
 		after := l.theirs.item(id)
 		if after.there && textOf(after.value) == textOf(l.base.items[i]) || !l.isTouched(id) {
 			continue
 		}
-		approved := common
+		isApproved := l.isHeld
 		if o := l.ours.item(id); o.there {
-			approved = map[string]bool{}
-			leaves(o.value, nil, func(leaf string) { approved[leaf] = true })
+			own := map[string]bool{}
+			leaves(o.value, nil, func(leaf string) { own[leaf] = true })
+			isApproved = func(leaf string) bool { return own[leaf] }
 		}
 		leaves(l.base.items[i], nil, func(leaf string) {
-			if owners := out[leaf]; !approved[leaf] && len(owners) < 2 && !slices.Contains(owners, id) {
+			if owners := out[leaf]; !isApproved(leaf) && len(owners) < 2 && !slices.Contains(owners, id) {
 				out[leaf] = append(owners, id)
 			}
 		})
@@ -88,31 +89,29 @@ func (l *threeLists) foreign() leafOwners {
 	return out
 }
 
-// leavesOfOurs returns what the items of ours hold.
-func (l *threeLists) leavesOfOurs() map[string]bool {
-	out := map[string]bool{}
-	for _, item := range l.ours.items {
-		leaves(item, nil, func(leaf string) { out[leaf] = true })
+// isHeld reports whether any item of ours has a leaf.
+func (l *threeLists) isHeld(leaf string) bool {
+	if l.held == nil {
+		l.held = map[string]bool{}
+		for _, item := range l.ours.items {
+			leaves(item, nil, func(leaf string) { l.held[leaf] = true })
+		}
 	}
-	return out
+	return l.held[leaf]
 }
 
-// tellApart takes no item of theirs for one of base that ours has not, and that is gone, where they have nothing in
-// common but what items of ours hold as well: it is another one, and as theirs has it.
+// tellApart finds the items of theirs that were taken for an item of base which ours has not, and that have nothing in
+// common with it but what items of ours hold as well. They are other items, and new.
 func (l *threeLists) tellApart() {
-	var common map[string]bool
 	for i, id := range l.theirs.ids {
 		was, item := l.base.item(id), l.theirs.items[i]
 		if !was.there || l.ours.item(id).there || isScalar(item) || textOf(was.value) == textOf(item) {
 			continue
 		}
-		if common == nil {
-			common = l.leavesOfOurs()
-		}
-		held := map[string]bool{}
-		leaves(was.value, nil, func(leaf string) { held[leaf] = !common[leaf] })
+		own := map[string]bool{}
+		leaves(was.value, nil, func(leaf string) { own[leaf] = !l.isHeld(leaf) })
 		isOne := false
-		leaves(item, nil, func(leaf string) { isOne = isOne || held[leaf] })
+		leaves(item, nil, func(leaf string) { isOne = isOne || own[leaf] })
 		if !isOne {
 			delete(l.theirs.index, id)
 			l.theirs.ids[i] = "theirs " + strconv.Itoa(i)

@@ -55,6 +55,8 @@ type threeLists struct {
 	// renamed are the identities in base of items that got other keys in theirs, by
 	// those that they have there.
 	renamed map[string]string
+	// held has the leaves of the items of ours once somebody has asked for one.
+	held map[string]bool
 }
 
 // before returns the identity that an item of theirs has in base and in ours.

@@ -69,24 +69,11 @@ type Credential struct {
 func New() *Credential { return &Credential{clock: clock.RealClock{}, doubt: make(chan struct{}, 1)} }
 
 // Over has the answers of the API server tell. It is for rest.Config.Wrap.
-func (c *Credential) Over(next http.RoundTripper) http.RoundTripper { return listener{next, c} }
-
-type listener struct {
-	next       http.RoundTripper
-	credential *Credential
-}
-
-// WrappedRoundTripper returns what is asked; client-go looks for it.
-func (l listener) WrappedRoundTripper() http.RoundTripper { return l.next }
-
-// RoundTrip implements http.RoundTripper.
-func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
-	sent := l.credential.clock.Now()
-	resp, err := l.next.RoundTrip(r)
-	if err == nil && servertime.Answers(r.URL.Path) {
-		l.credential.answered(sent, resp.StatusCode)
-	}
-	return resp, err
+func (c *Credential) Over(next http.RoundTripper) http.RoundTripper {
+	return servertime.Listen(next, func() func(*http.Response) {
+		sent := c.clock.Now()
+		return func(resp *http.Response) { c.answered(sent, resp.StatusCode) }
+	})
 }
 
 // answered takes note of an answer to what was sent at a time. What goes wrong before anybody is known

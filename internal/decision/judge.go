@@ -45,7 +45,7 @@ type Cause struct {
 	Initiator string
 	// Trace is the way from there to the parent.
 	Trace []v1alpha1.TraceHop
-	// Acts are those that its allowances are said to cover.
+	// Acts are what its allowances cover.
 	Acts []Act
 }
 

@@ -44,7 +44,7 @@ type Referent struct {
 	ApproveKey string
 	// Initiators are who may initiate on it, for messages.
 	Initiators []string
-	// Policies are those in effect for it, for messages.
+	// Policies in effect for it, for messages.
 	Policies []*policy.Policy
 	// Ledger is what counts of its ledger, without what it tells of withheld changes.
 	Ledger ledger.Ledger

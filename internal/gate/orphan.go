@@ -22,26 +22,24 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// The values of AnnotationOrphan that say something. What comes of a deletion cannot be undone, so that any other
-// one is not guessed: the deletion waits until somebody says which of the two is meant.
-const (
-	orphaned    = "true"
-	notOrphaned = "false"
-)
+// Orphaned is the value of AnnotationOrphan that lets what is outside stay behind. "false" is as good as none.
+// What comes of a deletion cannot be undone, so that nothing is guessed of any other value: the deletion waits
+// until somebody says which of the two is meant.
+const Orphaned = "true"
 
 // IsOrphaned reports whether the annotations of an object let what it stands for stay outside when the object goes.
 func IsOrphaned(annotations map[string]string) bool {
-	return annotations[v1alpha1.AnnotationOrphan] == orphaned
+	return annotations[v1alpha1.AnnotationOrphan] == Orphaned
 }
 
-// UnclearOrphan says that the annotations of an object say something of that which cannot be told. It is empty where
-// they do not.
+// UnclearOrphan says that the annotation of an object has a value that says neither. It is empty where there is
+// none such.
 func UnclearOrphan(annotations map[string]string) string {
 	switch value, says := annotations[v1alpha1.AnnotationOrphan]; {
-	case !says, value == orphaned, value == notOrphaned:
+	case !says, value == Orphaned, value == "false":
 		return ""
 	default:
-		return fmt.Sprintf("%s has another value than %q, so that what the object stands for outside would not stay for it; nor does it go: "+
-			"set it to %[2]q to keep that, or take the annotation off", v1alpha1.AnnotationOrphan, orphaned)
+		return fmt.Sprintf("%s has another value than %q, so that nobody knows whether what the object stands for outside is to stay: "+
+			"set it to %[2]q to keep that, or take the annotation off to let it go", v1alpha1.AnnotationOrphan, Orphaned)
 	}
 }

@@ -41,7 +41,8 @@ type Result struct {
 	Reads []Read
 	// LeftOut counts what was applied and is not wanted.
 	LeftOut map[LeftOut]int
-	// Elsewhere are the objects that were applied to another namespace than the one that they name, and to that nowhere.
+	// Elsewhere are the objects that were applied to another namespace than the one that they name, and not to that one as
+	// well.
 	Elsewhere []Elsewhere
 	// NotServed are the kinds of which objects would be wanted, were they served.
 	NotServed []schema.GroupVersionKind

@@ -215,6 +215,14 @@ func entryOf(d v1alpha1.Decision) v1alpha1.HistoryEntry {
 	return e
 }
 
+// Since returns when what an entry tells of happened first.
+func Since(e *v1alpha1.HistoryEntry) *metav1.Time {
+	if e.FirstTime != nil {
+		return e.FirstTime
+	}
+	return &e.Time
+}
+
 // byCause returns a decision as the history tells it: once for each of several causes, as who looks for the way back
 // from a field finds another person, or none, behind that of the first.
 func byCause(d v1alpha1.Decision, causes []Cause) []v1alpha1.HistoryEntry {
@@ -223,10 +231,7 @@ func byCause(d v1alpha1.Decision, causes []Cause) []v1alpha1.HistoryEntry {
 		return []v1alpha1.HistoryEntry{first}
 	}
 	out := make([]v1alpha1.HistoryEntry, 0, len(causes))
-	for i, c := range causes {
-		if i == 0 {
-			continue
-		}
+	for _, c := range causes[1:] {
 		first.Paths = slices.DeleteFunc(slices.Clone(first.Paths), func(path string) bool { return slices.Contains(c.Paths, path) })
 		e := entryOf(d)
 		e.Initiator, e.Trace, e.Paths = c.Initiator, c.Trace, c.Paths

@@ -141,6 +141,16 @@ func (s *Store) Of(ctx context.Context, kind schema.GroupKind, key types.Namespa
 // OfUID returns the cached record of the object with a uid; nil where there is
 // none. Of two it is the one that says who deleted the object.
 func (s *Store) OfUID(ctx context.Context, uid types.UID) (*v1alpha1.AllowanceRecord, error) {
+	all, err := s.allOfUID(ctx, uid)
+	if len(all) == 0 {
+		return nil, err
+	}
+	told := slices.IndexFunc(all, func(rec v1alpha1.AllowanceRecord) bool { return rec.Status.Deletion != nil })
+	return &all[max(told, 0)], nil
+}
+
+// allOfUID returns the cached records of the object with a uid: its own, and the one that KeepDeletion has made.
+func (s *Store) allOfUID(ctx context.Context, uid types.UID) ([]v1alpha1.AllowanceRecord, error) {
 	if uid == "" {
 		return nil, nil
 	}
@@ -148,11 +158,7 @@ func (s *Store) OfUID(ctx context.Context, uid types.UID) (*v1alpha1.AllowanceRe
 	if err := s.client.List(ctx, list, client.MatchingFields{indexTargetUID: string(uid)}); err != nil {
 		return nil, fmt.Errorf("cannot list the AllowanceRecord of uid %s: %w", uid, err)
 	}
-	if len(list.Items) == 0 {
-		return nil, nil
-	}
-	told := slices.IndexFunc(list.Items, func(rec v1alpha1.AllowanceRecord) bool { return rec.Status.Deletion != nil })
-	return &list.Items[max(told, 0)], nil
+	return list.Items, nil
 }
 
 // maxDepth bounds how many records are gone through from an object to the one

@@ -100,7 +100,7 @@ type Outcome struct {
 
 // Cause is one of several causes of a decision.
 type Cause struct {
-	// Initiator and Trace are those of a Decision.
+	// Initiator began it, and Trace is the way from there, as in a Decision.
 	Initiator string
 	Trace     []v1alpha1.TraceHop
 	// Paths are what it caused of the child.

@@ -23,7 +23,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 )
@@ -78,19 +77,15 @@ func (s *Store) ForgetStrays(ctx context.Context, parent v1alpha1.TargetReferenc
 	})
 }
 
-// StraysOf returns the strays of an object that may be gone, as its cached records say: its own, and the one
-// that KeepDeletion has made.
+// StraysOf returns the strays of an object that may be gone, as its cached records say, each once.
 func (s *Store) StraysOf(ctx context.Context, uid types.UID) ([]v1alpha1.StrayChild, error) {
-	if uid == "" {
-		return nil, nil
-	}
-	list := &v1alpha1.AllowanceRecordList{}
-	if err := s.client.List(ctx, list, client.MatchingFields{indexTargetUID: string(uid)}); err != nil {
-		return nil, fmt.Errorf("cannot list the AllowanceRecord of uid %s: %w", uid, err)
+	all, err := s.allOfUID(ctx, uid)
+	if err != nil {
+		return nil, err
 	}
 	var out []v1alpha1.StrayChild
-	for i := range list.Items {
-		for _, stray := range list.Items[i].Status.Strays {
+	for i := range all {
+		for _, stray := range all[i].Status.Strays {
 			if !slices.ContainsFunc(out, func(other v1alpha1.StrayChild) bool { return other.UID == stray.UID }) {
 				out = append(out, stray)
 			}

@@ -26,11 +26,26 @@ import (
 var ours = []string{"/api/v1/", "/apis/kausality.io/", "/apis/coordination.k8s.io/", "/apis/admissionregistration.k8s.io/"}
 
 // Over has answers of the API server set the clock. It is for rest.Config.Wrap.
-func (c *Clock) Over(next http.RoundTripper) http.RoundTripper { return listener{next, c} }
+func (c *Clock) Over(next http.RoundTripper) http.RoundTripper {
+	return Listen(next, func() func(*http.Response) {
+		sent := c.local()
+		return func(resp *http.Response) {
+			if said, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+				c.answered(sent, c.local(), said)
+			}
+		}
+	})
+}
+
+// Listen has a function hear of what the API server itself answers, and not of what servers behind it do: asked is
+// called when something is sent, and what it returns when the answer to that is there.
+func Listen(next http.RoundTripper, asked func() (answered func(*http.Response))) http.RoundTripper {
+	return listener{next, asked}
+}
 
 type listener struct {
 	next  http.RoundTripper
-	clock *Clock
+	asked func() (answered func(*http.Response))
 }
 
 // WrappedRoundTripper returns what is asked; client-go looks for it.
@@ -38,19 +53,15 @@ func (l listener) WrappedRoundTripper() http.RoundTripper { return l.next }
 
 // RoundTrip implements http.RoundTripper.
 func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
-	sent := l.clock.local()
+	answered := l.asked()
 	resp, err := l.next.RoundTrip(r)
-	if err != nil || !Answers(r.URL.Path) {
-		return resp, err
+	if err == nil && isOurs(r.URL.Path) {
+		answered(resp)
 	}
-	if said, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		l.clock.answered(sent, l.clock.local(), said)
-	}
-	return resp, nil
+	return resp, err
 }
 
-// Answers reports whether the API server itself answers at a path, rather than a server behind it.
-func Answers(path string) bool {
+func isOurs(path string) bool {
 	for _, prefix := range ours {
 		if strings.HasPrefix(path, prefix) {
 			return true

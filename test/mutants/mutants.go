@@ -206,7 +206,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what many items hold is the stranger's who had it, too",
-		edits: []edit{{"internal/change/merge_leaves.go", "approved := common", "approved := map[string]bool{\"\": common == nil}"}},
+		edits: []edit{{"internal/change/merge_leaves.go", "isApproved := l.isHeld", "isApproved := func(string) bool { return false }"}},
 		unit:  []string{"-run=TestStories", "./internal/approved"},
 	},
 	{
@@ -284,7 +284,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a credential is refused by a server behind the API server",
-		edits: []edit{{credentials, "err == nil && servertime.Answers(r.URL.Path)", "err == nil && (servertime.Answers(r.URL.Path) || true)"}},
+		edits: []edit{{"internal/servertime/listener.go", "err == nil && isOurs(r.URL.Path)", "err == nil && (isOurs(r.URL.Path) || true)"}},
 		unit:  []string{"./internal/credential"},
 	},
 	{
@@ -3324,7 +3324,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "why: what is made of a field later has not been taken back",
-		edits: []edit{{"internal/cli/why/ended.go", " && !firstTime(c).After(e.Time.Time)", ""}},
+		edits: []edit{{"internal/cli/why/ended.go", " && !record.Since(&c).After(e.Time.Time)", ""}},
 		unit:  []string{"-run=TestEndedSince", "./internal/cli/why"},
 	},
 	{
@@ -3485,12 +3485,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a value that says nothing of what stays outside is taken for no",
-		edits: []edit{{"internal/controller/gate/deletion.go", "	case gate.UnclearOrphan(v.obj.GetAnnotations()) != \"\":", "	case false:"}},
+		edits: []edit{{"internal/controller/gate/deletion.go", "	case unclear != \"\":", "	case false && unclear != \"\":"}},
 		unit:  []string{"-run=TestGatePlan", "./internal/controller/gate"},
 	},
 	{
 		name:  "nobody is told of a value that says nothing of what stays outside",
-		edits: []edit{{"internal/webhook/admission/gates.go", "o.mayOrphan(r) && unclear != \"\" {", "o.mayOrphan(r) && unclear == \"-\" {"}},
+		edits: []edit{{"internal/webhook/admission/gates.go", "		case unclear != \"\":\n", "		case false && unclear != \"\":\n"}},
 		unit:  []string{"-run=TestGateIsSetInEachWrite", "./internal/webhook/admission"},
 	},
 	{

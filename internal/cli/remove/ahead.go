@@ -92,7 +92,7 @@ func (r *remover) lookAhead(ctx context.Context, c *cluster.Cluster, kinds []kin
 	return report, err
 }
 
-// addStaying adds what people have written for Kausality and what is not taken back, and whose work stays.
+// addStaying adds the objects of Kausality's own kinds: those that stay, and the policies that go and leave what they made.
 func (r *Report) addStaying(ctx context.Context, c *cluster.Cluster) {
 	for kind, to := range map[string]*[]string{v1alpha1.KindUpgradeAllowance: &r.Staying, v1alpha1.KindGeneratingPolicy: &r.Generating} {
 		list := &metav1.PartialObjectMetadataList{}

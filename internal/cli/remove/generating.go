@@ -50,15 +50,15 @@ func withoutGenerating(ctx context.Context, c client.Client) error {
 		return err
 	}
 	for i := range policies {
-		if err := let(ctx, c, policies[i].Name); err != nil {
+		if err := letGo(ctx, c, policies[i].Name); err != nil {
 			return fmt.Errorf("deleting GeneratingPolicy %s, so that what it made stays: %w", policies[i].Name, err)
 		}
 	}
 	return nil
 }
 
-// let takes the finalizer off a policy and deletes it, unless an operator has written it in between.
-func let(ctx context.Context, c client.Client, name string) error {
+// letGo takes the finalizer off a policy and deletes it, and begins again where an operator has written it in between.
+func letGo(ctx context.Context, c client.Client, name string) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		p := &v1alpha1.GeneratingPolicy{}
 		if err := c.Get(ctx, client.ObjectKey{Name: name}, p); err != nil {

@@ -73,10 +73,7 @@ func ofAllowance(ref v1alpha1.TargetReference, a v1alpha1.Allowance) link {
 // ofHistory leaves out what says nothing of causes: refusals, and the ends of
 // allowances.
 func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, bool) {
-	l := link{initiator: e.Initiator, time: &e.Time, since: &e.Time, hops: phrase.Named(e.Trace, ref)}
-	if e.FirstTime != nil {
-		l.since = e.FirstTime
-	}
+	l := link{initiator: e.Initiator, time: &e.Time, since: record.Since(&e), hops: phrase.Named(e.Trace, ref)}
 	switch e.Event {
 	case v1alpha1.EventGranted:
 		return l, len(l.hops) > 0

@@ -63,19 +63,11 @@ func endedSince(rec *v1alpha1.AllowanceRecord, refused v1alpha1.HistoryEntry) *E
 		}
 		// What somebody makes of the field once that has ended says nothing of how it did.
 		ended.TakenBack = !slices.ContainsFunc(history, func(c v1alpha1.HistoryEntry) bool {
-			return (c.Event == v1alpha1.EventApproved || c.Event == v1alpha1.EventGranted) && isLater(c) && !firstTime(c).After(e.Time.Time) && areOf(c.Paths, e.Paths)
+			return (c.Event == v1alpha1.EventApproved || c.Event == v1alpha1.EventGranted) && isLater(c) && !record.Since(&c).After(e.Time.Time) && areOf(c.Paths, e.Paths)
 		})
 		return ended
 	}
 	return nil
-}
-
-// firstTime returns when what an entry tells of happened first.
-func firstTime(e v1alpha1.HistoryEntry) time.Time {
-	if e.FirstTime != nil {
-		return e.FirstTime.Time
-	}
-	return e.Time.Time
 }
 
 // areOf reports whether one of several fields is one of others, above it, or below.

@@ -441,8 +441,8 @@ func refusedItself(rec *v1alpha1.AllowanceRecord, with scene, e v1alpha1.History
 	return out
 }
 
-// wouldAdopt reports whether an object was refused to get the subject for its parent, which the subject then waits for.
-// The record of the object tells of it, which is no child of the subject.
+// wouldAdopt reports whether an object was refused the subject as its parent, for which the subject waits then. It is in
+// the record of that object, which is no child of the subject.
 func wouldAdopt(t cluster.Target, e v1alpha1.HistoryEntry) bool {
 	return decision.WouldGiveParent(e.Message, t.GVK.Kind+" "+t.Name)
 }

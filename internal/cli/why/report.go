@@ -120,7 +120,7 @@ type Refusal struct {
 	// Held is true while something of the parent is withheld: no remedy helps before that has
 	// ended.
 	Held bool `json:"held,omitempty"`
-	// Attaching is true of an object that was refused to get what was asked about for its parent.
+	// Attaching is true where an object was refused what was asked about as its parent.
 	Attaching bool `json:"attaching,omitempty"`
 	// Adopting is true where the parent would have adopted the child without a cause, and more than that was
 	// asked: no allowance of the parent covers it before Initiators have given it that parent.

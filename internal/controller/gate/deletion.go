@@ -26,25 +26,22 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// orphaned is the value of AnnotationOrphan that lets what is outside stay behind.
-const orphaned = "true"
-
 // planDeletion lets a deletion go on that was held back when it was admitted: with
 // what is outside where that is allowed, and without it where somebody says so. It
 // waits for one of the two as long as it takes (D16).
 func (v view) planDeletion() plan {
-	held := v.state.Held
+	held, unclear := v.state.Held, gate.UnclearOrphan(v.obj.GetAnnotations())
 	switch {
 	case held == nil:
 		return plan{}
 	case gate.IsOrphaned(v.obj.GetAnnotations()):
 		setting := v.driver.ComputeOrphan(v.obj, v.kind)
 		return v.resume(held, setting, normal(eventOrphaned, "Deleted without what it stands for outside, which stays: "+v1alpha1.AnnotationOrphan+" says so."))
-	case gate.UnclearOrphan(v.obj.GetAnnotations()) != "":
-		message := "The deletion by " + by(held) + " is held back: " + gate.UnclearOrphan(v.obj.GetAnnotations()) + "."
+	case unclear != "":
+		message := "The deletion by " + by(held) + " is held back: " + unclear + "."
 		return plan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
 	case !v.driver.IsNamed(v.obj, v.state.Name):
-		message := v.renamedMessage() + " What it stands for now is not deleted: put that back, or set " + v1alpha1.AnnotationOrphan + `: "` + orphaned + `" on the object.`
+		message := v.renamedMessage() + " What it stands for now is not deleted: put that back, or set " + v1alpha1.AnnotationOrphan + `: "` + gate.Orphaned + `" on the object.`
 		return plan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
 	case held.Allowed || v.deletionAllowed:
 		setting := v.driver.ComputeDeletion(v.obj, v.kind)
@@ -123,7 +120,7 @@ func (v view) heldMessage(held *gate.Hold) string {
 		message += "Once somebody who may initiate on the object deletes it as well, with kubectl delete, both go. "
 	}
 	return message + fmt.Sprintf("It goes on without deleting that once %s: %q is set on the object by somebody who may initiate.",
-		v1alpha1.AnnotationOrphan, orphaned) + v.lostNote()
+		v1alpha1.AnnotationOrphan, gate.Orphaned) + v.lostNote()
 }
 
 // by says who asked for a deletion, and who caused that.
@@ -145,5 +142,5 @@ func (v view) initiatorsDelete() bool {
 // cannotDeleteMessage says why an allowed deletion does not go on.
 func (v view) cannotDeleteMessage() string {
 	return fmt.Sprintf("The deletion is allowed, and held back all the same: the provider supports no setting of the gate that deletes and nothing else. "+
-		"Delete it outside, and set %s: %q on the object.", v1alpha1.AnnotationOrphan, orphaned)
+		"Delete it outside, and set %s: %q on the object.", v1alpha1.AnnotationOrphan, gate.Orphaned)
 }

@@ -237,8 +237,8 @@ func (s *summary) unserved(trigger generate.ID, kinds []schema.GroupVersionKind)
 	}
 }
 
-// addElsewhere adds what is applied to another namespace than the one that it names, in order. It is not wanted, and is
-// no failure: only its author can tell whether it was to be.
+// addElsewhere adds what is applied to another namespace than the one that it names, in order. Nobody wants that object,
+// and nothing fails: only the author of the policy can tell whether that is a mistake.
 func (s *summary) addElsewhere(e *entry) {
 	for _, trigger := range slices.SortedFunc(maps.Keys(e.triggers), generate.ID.Compare) {
 		for _, object := range e.triggers[trigger].elsewhere {

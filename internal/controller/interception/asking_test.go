@@ -58,8 +58,8 @@ func TestAsking(t *testing.T) {
 		// leads is true of the replica that renders.
 		leads bool
 		do    func(*Asking)
-		// lapsed says that the API server counts as not asking at once, later that it still does some seconds after, and
-		// count is how many lapses there were.
+		// lapsed says whether the API server counts at once as one that does not ask, later whether it counts so some
+		// seconds after, and count is how many lapses there were.
 		lapsed, later bool
 		count         int64
 	}{

@@ -17,6 +17,7 @@ limitations under the License.
 package admission
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -120,7 +121,7 @@ func auditAnnotations(f *facts, v decision.Verdict) map[string]string {
 }
 
 // warnings returns what the requester of an admitted write is told.
-func warnings(r *request, o *outcome) []string {
+func warnings(ctx context.Context, r *request, o *outcome) []string {
 	var out []string
 	if o.verdict.Reason == decision.ReasonWarned {
 		out = append(out, "kausality: "+denial(o.facts, o.verdict))
@@ -139,7 +140,7 @@ func warnings(r *request, o *outcome) []string {
 		out = append(out, "kausality: "+o.strayNotice(r))
 	}
 	if len(o.grant.Withheld) > 0 {
-		out = append(out, withheldWarning(o.facts, o.grant.Withheld, o.grant.Problems))
+		out = append(out, withheldWarning(ctx, o.facts, o.grant.Withheld, o.grant.Problems))
 	}
 	return slices.Concat(out, o.sparedWarnings(r), r.misplaced(o.facts), o.waiting(o.grant), o.leftWithheld(r), o.takenBack(r))
 }

@@ -72,8 +72,11 @@ func (r *request) keepsCreation(f *facts, e ledger.Entry) bool {
 // hasJustCeased reports whether allowances that nobody granted were granted because of the object's
 // creation, which has ended since: the operator has seen in between that it has settled.
 func (o *outcome) hasJustCeased(ctx context.Context, r *request, foreign ledger.Ledger) bool {
+	if len(foreign) == 0 || o.Child.Phase() != v1alpha1.PhaseSteady {
+		return false
+	}
 	creation := o.stored.Without(func(e ledger.Entry) bool { return !e.IsCreation() })
-	if o.Child.Phase() != v1alpha1.PhaseSteady || len(creation) == 0 || len(foreign) == 0 {
+	if len(creation) == 0 {
 		return false
 	}
 	before := *o.facts

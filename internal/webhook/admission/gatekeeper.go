@@ -33,7 +33,7 @@ import (
 // that: a hold is of no use without the finalizer of the system. To take finalizers off is what people do when
 // a deletion hangs, and what the object stands for would stay, with nobody to know of it.
 func (v *Validator) endsHold(r *request, o *outcome) (admission.Response, bool) {
-	if o.gate == nil || r.subresource != "" || r.old == nil || annotation(r.old, v1alpha1.AnnotationOrphan) == isTrue {
+	if o.gate == nil || r.subresource != "" || r.old == nil || gate.IsOrphaned(r.old.GetAnnotations()) {
 		return admission.Response{}, false
 	}
 	switch r.operation {
@@ -88,7 +88,7 @@ func (o *outcome) refusedLoss(r *request, why string) admission.Response {
 	object := o.objects(r.gvk.Group, r.gvk.Kind, r.namespace, r.objectName())
 	message := why + ". "
 	if who := o.whoMayOrphan(); len(who) > 0 {
-		message += fmt.Sprintf("%s may let it go and keep what is outside: %s. ", anyOf(who), kubectl.Annotate(object, v1alpha1.AnnotationOrphan, isTrue))
+		message += fmt.Sprintf("%s may let it go and keep what is outside: %s. ", anyOf(who), kubectl.Annotate(object, v1alpha1.AnnotationOrphan, gate.Orphaned))
 	}
 	if r.operation == decision.Update {
 		if who := o.whoDeletesOutside(); len(who) > 0 {

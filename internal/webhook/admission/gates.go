@@ -274,11 +274,14 @@ func (o *outcome) gateWarnings(r *request) []string {
 	}
 	var out []string
 	object := objectText(r.gvk.Kind, r.objectName())
-	if r.asksToOrphan() && !o.mayOrphan(r) {
-		out = append(out, fmt.Sprintf("kausality: %s of %s is for who may initiate on it or above it, and was left as it was", v1alpha1.AnnotationOrphan, object))
-	}
-	if unclear := gate.UnclearOrphan(r.new.GetAnnotations()); r.asksToOrphan() && o.mayOrphan(r) && unclear != "" {
-		out = append(out, fmt.Sprintf("kausality: %s: %s", object, unclear))
+	if r.asksToOrphan() {
+		unclear := gate.UnclearOrphan(r.new.GetAnnotations())
+		switch {
+		case !o.mayOrphan(r):
+			out = append(out, fmt.Sprintf("kausality: %s of %s is for who may initiate on it or above it, and was left as it was", v1alpha1.AnnotationOrphan, object))
+		case unclear != "":
+			out = append(out, fmt.Sprintf("kausality: %s: %s", object, unclear))
+		}
 	}
 	if warning := o.releaseWarning(r); warning != "" {
 		out = append(out, warning)

@@ -360,9 +360,8 @@ func deletionWarnings(r *request, o *outcome) []string {
 		return nil
 	}
 	var out []string
-	if o.Gate != nil && gate.UnclearOrphan(r.old.GetAnnotations()) != "" {
-		out = append(out, fmt.Sprintf("kausality: the deletion of %s is held back: %s",
-			objectText(r.gvk.Kind, r.objectName()), gate.UnclearOrphan(r.old.GetAnnotations())))
+	if unclear := gate.UnclearOrphan(r.old.GetAnnotations()); o.Gate != nil && unclear != "" {
+		out = append(out, fmt.Sprintf("kausality: the deletion of %s is held back: %s", objectText(r.gvk.Kind, r.objectName()), unclear))
 	}
 	if o.glass.asked || o.glass.blank {
 		out = append(out, r.glassWarning(o))

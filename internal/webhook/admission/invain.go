@@ -105,13 +105,13 @@ func (f *facts) withoutRule(v decision.Verdict) string {
 	if f.Requester.IsServiceAccount() {
 		ways = append(ways, "an UpgradeAllowance")
 	}
+	takes, or := strings.Join(ways, " or "), " or "
 	if len(v.Withheld)+len(f.HoldingBack()) > 0 {
-		ways = []string{strings.Join(ways, " or ") + onceEnded + ","}
+		takes, or = takes+onceEnded, ", or "
 	}
 	if !f.carriesNoReason {
-		ways = append(ways, "breaking the glass")
+		takes += or + "breaking the glass"
 	}
-	takes := strings.TrimSuffix(strings.Join(ways, " or "), ",")
 	if f.isMoved() {
 		takes += ". Who may initiate on both parents moves it in two writes: the first takes it away from the one that it has, the second gives it the other one"
 	}

@@ -153,9 +153,9 @@ func (f *facts) approveFirst(v decision.Verdict) string {
 	paths := withheldPaths(v.Withheld.Allowances())
 	approvers, where := f.approversOfParent(paths)
 	command := f.approveParent(decision.Approvals(v.Withheld.Allowances())...)
-	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
+	read := f.readByParent()
 	who := approvers
-	if where == f.parentText() && !slices.ContainsFunc(v.Uncovered, func(act decision.Act) bool { return !possible(act) }) {
+	if where == f.parentText() && !slices.ContainsFunc(v.Uncovered, func(act decision.Act) bool { return !f.IsPossible(act, read) }) {
 		helps := f.HelpedBy(paths, v.Uncovered)
 		who = slices.DeleteFunc(slices.Clone(approvers), func(name string) bool { return !slices.Contains(helps, name) })
 	}
@@ -163,8 +163,8 @@ func (f *facts) approveFirst(v decision.Verdict) string {
 		return fmt.Sprintf("%s may %s by changing %s, or approve what is already there: %s.", anyOf(who), f.toAllow(where), where, command)
 	}
 	text := fmt.Sprintf("%s may approve that: %s.", anyOf(approvers), command)
-	if read := f.changeWhatIsRead(v); read != "" {
-		return text + " After that " + read
+	if change := f.changeWhatIsRead(v); change != "" {
+		return text + " After that " + change
 	}
 	who, where = f.allowers(v)
 	return fmt.Sprintf("%s After that %s may %s by changing %s.", text, anyOf(who), f.toAllow(where), where)
@@ -252,7 +252,7 @@ func (f *facts) allowedText() string {
 
 // withheldWarning tells the author of an uncaused change that it stands, and
 // what has to happen before anything follows from it.
-func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decision.Problem) string {
+func withheldWarning(ctx context.Context, f *facts, withheld []v1alpha1.Allowance, problems []decision.Problem) string {
 	paths := withheldPaths(withheld)
 	var b strings.Builder
 	fmt.Fprintf(&b, "kausality: the change of %s of %s is withheld: nothing follows from it, as %s",
@@ -264,8 +264,8 @@ func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decisio
 	b.WriteString("; ")
 	if len(problems) > 0 {
 		b.WriteString("once it does, ")
-	} else if notMet := decision.NotMet(context.Background(), f.OwnPolicies, f.Child, paths...); len(notMet) > 0 {
-		// Who may has no better luck before.
+	} else if notMet := decision.NotMet(ctx, f.OwnPolicies, f.Child, paths...); len(notMet) > 0 {
+		// Nor may somebody approve it before, who may otherwise.
 		fmt.Fprintf(&b, "once this holds of it, %s, ", strings.Join(notMet, " and "))
 	}
 	fmt.Fprintf(&b, "%s may approve it: %s", anyOf(who), f.approving(withheld))

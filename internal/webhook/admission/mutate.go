@@ -87,7 +87,7 @@ func (m *Mutator) commit(ctx context.Context, r *request, ru *ruling) error {
 }
 
 // answer implements hook.
-func (m *Mutator) answer(r *request, ru *ruling) admission.Response {
+func (m *Mutator) answer(_ context.Context, r *request, ru *ruling) admission.Response {
 	o := ru.outcome
 	patches, want := r.patches(o)
 	m.rounds.note(r, o, want)

@@ -41,7 +41,7 @@ type hook interface {
 	// this one was decided by.
 	commit(ctx context.Context, r *request, ru *ruling) error
 	// answer answers a request that passes.
-	answer(r *request, ru *ruling) admission.Response
+	answer(ctx context.Context, r *request, ru *ruling) admission.Response
 	// count counts an answer, and returns the outcome by which its duration is measured. The
 	// ruling is nil where there is none; nothing but the outcome counts of dry runs.
 	count(req admission.Request, ru *ruling, resp admission.Response, dryRun bool) (outcome string)
@@ -115,7 +115,7 @@ func (g *Gatherer) handle(ctx context.Context, h hook, req admission.Request) ad
 	case ru.refusal != nil:
 		resp = *ru.refusal
 	default:
-		resp = h.answer(r, ru)
+		resp = h.answer(ctx, r, ru)
 	}
 	if r != nil && r.validating {
 		resp.Warnings = append(resp.Warnings, r.lossWarnings()...)

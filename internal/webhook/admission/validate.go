@@ -146,7 +146,7 @@ func (v *Validator) reserveBy(ctx context.Context, r *request, f *facts, passes 
 }
 
 // answer implements hook.
-func (v *Validator) answer(r *request, ru *ruling) admission.Response {
+func (v *Validator) answer(ctx context.Context, r *request, ru *ruling) admission.Response {
 	resp := admission.Allowed("")
 	resp.AuditAnnotations = auditAnnotations(ru.facts, ru.verdict)
 	if reason, broken := ru.glassReason(); broken {
@@ -158,7 +158,7 @@ func (v *Validator) answer(r *request, ru *ruling) admission.Response {
 	if text := ru.sparedAudit(); text != "" {
 		resp.AuditAnnotations[auditUncaused] = text
 	}
-	resp.Warnings = append(warnings(r, ru.outcome), ru.deputy.leftWithheld()...)
+	resp.Warnings = append(warnings(ctx, r, ru.outcome), ru.deputy.leftWithheld()...)
 	if ru.staysOutside {
 		resp.Warnings = append(resp.Warnings, ru.staysWarning(r))
 	}
